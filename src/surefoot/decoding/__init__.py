@@ -1,0 +1,1 @@
+"""DFlash and DDTree, exact: targets, drafters, trees, verification, sampling, the generation loop."""

@@ -1,0 +1,1 @@
+"""What an installed engine can do, from its own files and its own argument resolution."""
