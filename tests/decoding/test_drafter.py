@@ -25,13 +25,15 @@ def test_the_forward_equals_the_dflash_package(pair: Pair) -> None:
     context, anchor = 37, 1234
     taps = torch.randn(context, len(drafter.target_layer_ids) * drafter.hidden_size) * 3
     cache = drafter.new_cache(64)
-    drafter.extend(taps[:20], cache)
-    drafter.extend(taps[20:], cache)
-    ours = drafter.draft(anchor, cache)
+    positions = torch.arange(context + drafter.block_size)
+    for rows in (slice(0, 20), slice(20, context)):
+        drafter.extend(taps[rows], positions[rows], cache)
+        cache.length = rows.stop
+    ours = drafter.draft(torch.tensor([anchor]), positions[context:], cache)
 
     block = torch.tensor([anchor] + [drafter.mask_token_id] * drafter.depth)
     hidden = reference(
-        position_ids=torch.arange(context + drafter.block_size)[None],
+        position_ids=positions[None],
         noise_embedding=pair.target.embed(block)[None],
         target_hidden=taps[None],
     )

@@ -93,19 +93,20 @@ class Decoder:
         tokens = torch.tensor(prompt, device=self.target.device)
         for rows in tokens.split(PREFILL_ROWS):
             past = self.cache.length
-            positions = torch.arange(past, past + len(rows), device=self.target.device)
+            positions = self._positions(past, len(rows))
             mask = causal_mask(len(rows), past, self.target.device, self.target.dtype)
             out = self.target.forward(rows, positions, self.cache, mask, tap_layers=self.taps, last_only=True)
             self.cache.length += len(rows)
             if out.taps is not None:
-                self.drafter.extend(out.taps, self.context)
+                self._extend(out.taps)
         return out.logits
 
     def _draft(self, anchor: int) -> tuple[list[list[float]], Tensor] | None:
         """Log-probabilities [depth, k] from the likeliest down, and their token ids, or None when decoding plain."""
         if self.strategy.kind == "plain":
             return None
-        logits = self.drafter.draft(anchor, self.context)
+        positions = self._positions(self.context.length, self.drafter.block_size)
+        logits = self.drafter.draft(torch.tensor([anchor], device=self.target.device), positions, self.context)
         k = min(self.strategy.budget or 1, logits.shape[-1])
         best = torch.topk(logits, k, -1)
         log_probs = best.values.double() - torch.logsumexp(logits.double(), -1, keepdim=True)
@@ -139,7 +140,15 @@ class Decoder:
         """Keep the accepted rows in both caches."""
         self.cache.commit(list(walked.rows))
         if taps is not None:
-            self.drafter.extend(taps[list(walked.rows)], self.context)
+            self._extend(taps[list(walked.rows)])
+
+    def _extend(self, taps: Tensor) -> None:
+        """Append the context of committed tokens, whose hidden states are `taps`."""
+        self.drafter.extend(taps, self._positions(self.context.length, len(taps)), self.context)
+        self.context.length += len(taps)
+
+    def _positions(self, start: int, count: int) -> Tensor:
+        return torch.arange(start, start + count, device=self.target.device)
 
     @torch.inference_mode()
     def top_gap(self, tokens: Sequence[int]) -> float:

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from surefoot.decoding.attention import attend
-from surefoot.decoding.kv_cache import KVCache
+from surefoot.decoding.kv_cache import KeyValueRows, KVCache
 from surefoot.decoding.linear import Linear
 from surefoot.decoding.model_folder import number, read_config, whole
 from surefoot.decoding.rope import rope_table, rotate
@@ -75,23 +75,26 @@ class DFlashDrafter:
             self.num_layers, self.kv_heads, self.head_dim, capacity + self.block_size, self.device, self.dtype
         )
 
-    def extend(self, taps: Tensor, cache: KVCache) -> None:
-        """Append the target's hidden states `taps` [rows, taps * hidden] of newly committed tokens to the context."""
+    def extend(self, taps: Tensor, positions: Tensor, cache: KeyValueRows) -> None:
+        """Write the context of committed tokens into `cache`.
+
+        `taps` [rows, taps * hidden] are the target's hidden states of the tokens at `positions` [rows].
+        """
         context = F.rms_norm(self.fc(taps), (self.hidden_size,), self.hidden_norm, self.eps)
-        rope = self.rope[cache.length : cache.length + taps.shape[0]]
+        rope = self.rope[positions]
         for i, layer in enumerate(self.layers):
             cache.write(i, *layer.keys_values(context, rope))
-        cache.length += taps.shape[0]
 
-    def draft(self, anchor: int, cache: KVCache) -> Tensor:
-        """Logits [depth, draft vocabulary] of the tokens behind `anchor`, the last committed token.
+    def draft(self, anchor: Tensor, positions: Tensor, cache: KeyValueRows, mask: Tensor | None = None) -> Tensor:
+        """Logits [depth, draft vocabulary] of the tokens behind `anchor` [1], the last committed token.
 
-        The context must hold exactly the tokens before `anchor`.
+        `positions` [block] are the anchor's and the following. `cache` holds the context of exactly the tokens
+        before the anchor; `mask` [block, seen] hides rows that are not valid.
         """
-        x = torch.cat([self._target.embed(torch.tensor([anchor], device=self.device)), self._masks])
-        rope = self.rope[cache.length : cache.length + self.block_size]
+        x = torch.cat([self._target.embed(anchor), self._masks])
+        rope = self.rope[positions]
         for i, layer in enumerate(self.layers):
-            x = layer(x, rope, cache, i)
+            x = layer(x, rope, cache, i, mask)
         return self.head(F.rms_norm(x[1:], (self.hidden_size,), self.norm, self.eps))
 
     def target_ids(self, draft_ids: Tensor) -> Tensor:
@@ -130,12 +133,12 @@ class _DraftLayer:
         k = F.rms_norm(k.reshape(rows, model.kv_heads, model.head_dim), (model.head_dim,), self.k_norm, model.eps)
         return rotate(k, rope), v.reshape(rows, model.kv_heads, model.head_dim)
 
-    def __call__(self, x: Tensor, rope: Tensor, cache: KVCache, layer: int) -> Tensor:
+    def __call__(self, x: Tensor, rope: Tensor, cache: KeyValueRows, layer: int, mask: Tensor | None) -> Tensor:
         model, rows = self.model, x.shape[0]
         h = F.rms_norm(x, (model.hidden_size,), self.input_norm, model.eps)
         q = F.rms_norm(self.q(h).view(rows, model.heads, model.head_dim), (model.head_dim,), self.q_norm, model.eps)
         keys, values = cache.write(layer, *self.keys_values(h, rope))
-        x = x + self.out(attend(rotate(q, rope), keys, values, None))
+        x = x + self.out(attend(rotate(q, rope), keys, values, mask))
         gate, up = self.gate_up(F.rms_norm(x, (model.hidden_size,), self.post_norm, model.eps)).chunk(2, -1)
         return x + self.down(F.silu(gate) * up)
 

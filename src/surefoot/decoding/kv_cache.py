@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 from torch import Tensor
 
 from surefoot.errors import UsageError
+
+
+class KeyValueRows(Protocol):
+    """What a model's layers ask of a cache."""
+
+    def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Store new rows [new, kv_heads, head_dim]; the keys and values to attend to, [kv_heads, seen, head_dim]."""
+        ...
 
 
 class KVCache:
@@ -44,3 +54,19 @@ class KVCache:
             kept = self.rows.index_select(3, source)
             self.rows[:, :, :, self.length : self.length + len(accepted)] = kept
         self.length += len(accepted)
+
+
+class SlottedRows:
+    """The rows of a `KVCache` addressed by `slots` [new] that live on the device, so that a CUDA graph can replay it.
+
+    Attention sees all `capacity` rows; the caller's mask hides those that are not valid.
+    """
+
+    def __init__(self, cache: KVCache, slots: Tensor) -> None:
+        self.rows, self.slots = cache.rows, slots
+
+    def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        rows = self.rows[layer]
+        rows[0].index_copy_(1, self.slots, keys.transpose(0, 1))
+        rows[1].index_copy_(1, self.slots, values.transpose(0, 1))
+        return rows[0], rows[1]

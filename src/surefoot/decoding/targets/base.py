@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from surefoot.decoding.kv_cache import KVCache
+from surefoot.decoding.kv_cache import KeyValueRows, KVCache
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class Target(Protocol):
         self,
         tokens: Tensor,
         positions: Tensor,
-        cache: KVCache,
+        cache: KeyValueRows,
         mask: Tensor | None,
         *,
         tap_layers: Sequence[int] = (),
         last_only: bool = False,
     ) -> TargetOutput:
-        """Run `tokens` [rows] at `positions` [rows] behind the valid rows of `cache`, and append their rows.
+        """Run `tokens` [rows] at `positions` [rows] over the rows of `cache`, and write their own into it.
 
-        `mask` [rows, length + rows] is additive; None lets every row see everything. `tap_layers` are target
+        `mask` [rows, seen] is additive; None lets every row see everything. `tap_layers` are target
         layer ids l whose OUTPUT (Hugging Face `hidden_states[l + 1]`) is returned, concatenated. With
         `last_only`, logits are computed for the last row alone.
         """

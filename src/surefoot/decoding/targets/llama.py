@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from surefoot.decoding.attention import attend
-from surefoot.decoding.kv_cache import KVCache
+from surefoot.decoding.kv_cache import KeyValueRows, KVCache
 from surefoot.decoding.linear import Linear
 from surefoot.decoding.model_folder import number, whole
 from surefoot.decoding.rope import rope_table, rotate
@@ -53,7 +53,7 @@ class Llama:
         self,
         tokens: Tensor,
         positions: Tensor,
-        cache: KVCache,
+        cache: KeyValueRows,
         mask: Tensor | None,
         *,
         tap_layers: Sequence[int] = (),
@@ -108,7 +108,7 @@ class _Block:
         self.down = Linear(weights.take(f"{mlp}.down_proj.weight", hidden, intermediate))
         self.linears = (self.qkv, self.out, self.gate_up, self.down)
 
-    def __call__(self, x: Tensor, rope: Tensor, cache: KVCache, layer: int, mask: Tensor | None) -> Tensor:
+    def __call__(self, x: Tensor, rope: Tensor, cache: KeyValueRows, layer: int, mask: Tensor | None) -> Tensor:
         model, rows = self.model, x.shape[0]
         h = F.rms_norm(x, (model.hidden_size,), self.input_norm, model.eps)
         q, k, v = self.qkv(h).split(self.sizes, -1)
