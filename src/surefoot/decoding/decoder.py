@@ -33,7 +33,7 @@ class Decoder:
                 f"{capacity} tokens are more than the target's context of {pair.context_length}",
                 remedy="shorten the prompt or lower --max-tokens",
             )
-        self.cache = self.target.new_cache(capacity + self.width)
+        self.cache = self.target.new_cache(capacity + max(self.width, self.drafter.block_size))
         self.context = self.drafter.new_cache(capacity)
         self.taps = self.drafter.target_layer_ids if drafted else ()
         self.target.pack(self.width)

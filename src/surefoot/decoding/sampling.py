@@ -18,12 +18,12 @@ class Sampler:
     def __init__(self, sampling: Sampling) -> None:
         self.temperature = sampling.temperature
         generator = torch.Generator().manual_seed(sampling.seed)
-        self._uniform = torch.rand(sampling.max_tokens + 1025, generator=generator, dtype=torch.float64)
+        self.uniform = torch.rand(sampling.max_tokens + 1025, generator=generator, dtype=torch.float64)
 
     def choose(self, logits: Tensor, index: int) -> int:
         """The `index`-th token of the answer, from `logits` [vocab]."""
         if self.temperature == 0:
             return int(logits.argmax())
         cumulative = torch.softmax(logits.double() / self.temperature, -1).cumsum(-1)
-        threshold = self._uniform[index].to(cumulative.device) * cumulative[-1]
+        threshold = self.uniform[index].to(cumulative.device) * cumulative[-1]
         return min(int(torch.searchsorted(cumulative, threshold, right=True)), logits.shape[0] - 1)
