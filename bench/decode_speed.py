@@ -55,7 +55,6 @@ def ceilings(device: torch.device, dtype: torch.dtype) -> tuple[float, float]:
     matrix = torch.ones(32768, 2**29 // 32768, device=device, dtype=torch.float32).to(dtype)
     vector = torch.ones(matrix.shape[1], device=device, dtype=dtype)
     bandwidth = matrix.numel() * matrix.element_size() / seconds(lambda: matrix @ vector, device, 7)
-    del matrix
     side = 8192 if device.type == "cuda" else 1536
     a = torch.randn(side, side, device=device, dtype=dtype)
     return bandwidth, 2 * side**3 / seconds(lambda: a @ a, device, 5)
