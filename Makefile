@@ -6,7 +6,7 @@ PIP := $(VENV)/bin/pip install --quiet --constraint constraints.txt
 .PHONY: demo test check clean
 
 demo: $(VENV)/.demo
-	$(VENV)/bin/surefoot --help
+	$(VENV)/bin/surefoot bench
 
 test: $(VENV)/.dev
 	$(MAKE) --no-print-directory check
