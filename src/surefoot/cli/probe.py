@@ -14,6 +14,7 @@ import click
 )
 @click.option("--python", metavar="PATH", help="The Python on that host to use (3.8 or newer).")
 @click.option("--model-folder", metavar="PATH", help="A folder on that host whose free space matters.")
+@click.option("--search", multiple=True, metavar="PATH", help="Look for engines below this folder too.")
 @click.option(
     "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="For ssh -F."
 )
@@ -23,6 +24,7 @@ def command(
     output: Path | None,
     python: str | None,
     model_folder: str | None,
+    search: tuple[str, ...],
     ssh_config: Path | None,
     as_json: bool,
 ) -> None:
@@ -35,7 +37,7 @@ def command(
     from surefoot.records import to_json
     from surefoot.reports.host import show_host
 
-    found = probe(Asked(host, python, ssh_config), model_folder=model_folder)
+    found = probe(Asked(host, python, ssh_config), model_folder=model_folder, search=search)
     if output is not None:
         write_host(output, found)
     if as_json:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from surefoot.engines import Engines
 from surefoot.errors import InputError
 from surefoot.machines import Machine
 from surefoot.records import from_json, write_record
@@ -16,9 +17,14 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Host:
-    """A machine, in the layout of machine.json number `schema`, `seconds` after it was asked."""
+    """A machine and its engines (None: unknown, `engines_unknown` says why); asking took `seconds`.
+
+    `schema` is the number of the layout of machine.json.
+    """
 
     machine: Machine
+    engines: Engines | None = None
+    engines_unknown: str | None = None
     seconds: float | None = None
     schema: int = SCHEMA
 

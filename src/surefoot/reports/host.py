@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from surefoot.engines import Engine
 from surefoot.hosts import Host
 from surefoot.machines import Gpu, Machine
 from surefoot.machines.parts import CachedModel
@@ -24,8 +25,60 @@ def show_host(host: Host, console: Console | None = None) -> None:
     for name, text in _rows(machine):
         table.add_row(name, escape(text))
     console.print(table)
+    _show_engines(host, console)
     for entry in machine.unknown:
         console.print(f"[yellow]unknown[/yellow]  {entry.part}: {escape(entry.reason)}")
+
+
+def _show_engines(host: Host, console: Console) -> None:
+    if host.engines is None:
+        console.print(f"[yellow]unknown[/yellow]  engines: {escape(host.engines_unknown or 'not asked for')}")
+        return
+    if not host.engines.installed:
+        console.print("[bold]engines[/bold]  none found")
+    for engine in host.engines.installed:
+        console.print(
+            f"\n[bold]{engine.kind} {engine.version or 'of unknown version'}[/bold]  {escape(engine.package)}"
+        )
+        table = Table.grid(padding=(0, 2))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, text in _engine_rows(engine):
+            table.add_row(f"  {name}", escape(text))
+        console.print(table)
+    for process in host.engines.running:
+        console.print(
+            f"[bold]running[/bold]  {process.kind}, process {process.pid}:",
+            escape(" ".join(process.arguments)),
+        )
+
+
+def _engine_rows(engine: Engine) -> list[tuple[str, str]]:
+    rows = []
+    if engine.packages:
+        rows.append(("with", ", ".join(f"{name} {version}" for name, version in engine.packages.items())))
+    if engine.attention_backends is not None:
+        rows.append(("attention", " ".join(engine.attention_backends)))
+        unregistered = set(engine.attention_backend_choices or ()) - set(engine.attention_backends)
+        if unregistered:
+            rows.append(("", f"choosable but not registered: {' '.join(sorted(unregistered))}"))
+    if engine.architectures is not None:
+        capturing = sum(a.captures_hidden_states for a in engine.architectures)
+        rows.append(
+            ("models", f"{len(engine.architectures)} architectures, {capturing} can feed a DFlash drafter")
+        )
+    if engine.speculative_algorithms is not None:
+        others = {True: "; others can register", False: "; no others can register"}
+        note = (
+            others.get(engine.out_of_tree_algorithms, "") if engine.out_of_tree_algorithms is not None else ""
+        )
+        rows.append(("speculative", " ".join(engine.speculative_algorithms) + note))
+    if engine.quantization is not None:
+        rows.append(("quantization", " ".join(q.name for q in engine.quantization)))
+    if engine.plugins:
+        rows.append(("plugins", ", ".join(f"{p.name} ({p.group})" for p in engine.plugins)))
+    rows += [("unknown", f"{entry.part}: {entry.reason}") for entry in engine.unknown]
+    return rows
 
 
 def _rows(machine: Machine) -> list[tuple[str, str]]:
