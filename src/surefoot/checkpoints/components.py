@@ -83,6 +83,6 @@ def shares(group: TensorGroup, layers: int) -> dict[Component, int]:
         return {component: group.count}
     below, above = group.split(group.name[: match.end()].count("{}") - 1, layers)
     after = Component.SCALES if component is Component.SCALES else Component.MTP
-    counts = {component: below}
+    counts: dict[Component, int] = {component: below}
     counts[after] = counts.get(after, 0) + above
     return {part: count for part, count in counts.items() if count}

@@ -183,6 +183,7 @@ def _layers(
     full_dim, full_kv = reader.integer("global_head_dim"), reader.integer("num_global_key_value_heads")
     window_kv, window_dim = reader.integer("swa_num_key_value_heads"), reader.integer("swa_head_dim")
     window_value = reader.integer("swa_v_head_dim")
+    torn = latent is None and reader.find("kv_lora_rank") is not None
     layers = []
     for slot, kind in zip(slots, kinds, strict=True):
         mlp = slot.mlp if slot.mlp is not None else kind
@@ -195,7 +196,8 @@ def _layers(
         value = (
             window_value if sliding and window_value else full_dim if full_dim and not sliding else value_dim
         )
-        mixer = Mixer.MLA if latent is not None else _grouping(heads, groups, kv_heads is None)
+        mixer = Mixer.UNKNOWN if torn else _grouping(heads, groups, kv_heads is None)
+        mixer = Mixer.MLA if latent is not None else mixer
         layers.append(
             Layer(mixer, mlp, slot.span, slot.window, heads, groups or heads, size, value, slot.width)
         )

@@ -21,6 +21,7 @@ class Origin(StrEnum):
     CACHE = "cache"
     FOLDER = "folder"
     GGUF = "gguf"
+    CONFIG = "config file"
     RECONSTRUCTED = "reconstructed"
 
 

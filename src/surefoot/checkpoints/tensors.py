@@ -126,16 +126,15 @@ def _ranges(numbers: Iterable[int]) -> str:
 
 def fold(tensors: Iterable[Tensor]) -> tuple[TensorGroup, ...]:
     """Group tensors (names without repeats) by name pattern, type and shape, in order of first appearance."""
-    kinds: dict[tuple[str, str, tuple[int, ...], int], set[tuple[int, ...]]] = {}
+    kinds: dict[tuple[str, str, tuple[int, ...], int, bool], set[tuple[int, ...]]] = {}
     for tensor in tensors:
-        name, numbers = tensor.name, ()
-        if "{}" not in name:
-            numbers = tuple(map(int, _NUMBER.findall(name)))
-            name = _NUMBER.sub("{}", name) if numbers else name
-        kinds.setdefault((name, tensor.dtype, tensor.shape, tensor.size), set()).add(numbers)
+        found = [] if "{}" in tensor.name else _NUMBER.findall(tensor.name)
+        name = _NUMBER.sub("{}", tensor.name) if found else tensor.name
+        kind = (name, tensor.dtype, tensor.shape, tensor.size, bool(found))
+        kinds.setdefault(kind, set()).add(tuple(map(int, found)))
     return tuple(
-        TensorGroup(*kind, boxes=() if numbers == {()} else tuple(_boxes(sorted(numbers))))
-        for kind, numbers in kinds.items()
+        TensorGroup(name, dtype, shape, size, tuple(_boxes(sorted(numbers))) if numbered else ())
+        for (name, dtype, shape, size, numbered), numbers in kinds.items()
     )
 
 

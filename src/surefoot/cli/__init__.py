@@ -13,7 +13,9 @@ import click
 from surefoot import __version__
 from surefoot.errors import SurefootError
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "inspect": "What a checkpoint is, and whether a drafter fits it.",
+}
 """Command name -> one line of help. The command itself is `surefoot.cli.<name>:command`."""
 
 
