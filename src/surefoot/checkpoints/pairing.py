@@ -178,7 +178,7 @@ def _mask(target: Checkpoint, drafter: Checkpoint) -> Iterator[Finding]:
         message = f"mask token {mask} is in use as {used.content!r}"
         evidence = (*facts, Fact("token", used.content, f"{target.reference}: tokenizer_config.json"))
         yield Finding(Level.WARNING, "mask-token", message, evidence, "check that prompts never contain it")
-    elif not target.tokenizer.taken:
+    elif not target.tokenizer.complete:
         message = f"mask token {mask} is within the vocabulary; whether it is in use is not known"
         yield Finding(Level.NOTE, "mask-token", message, facts)
     else:

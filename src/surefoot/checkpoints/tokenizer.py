@@ -20,10 +20,12 @@ class TakenToken:
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """`files` with their digests, and the ids that `tokenizer_config.json` and `config.json` name."""
+    """`files` with their digests, and the ids that the configs name. `complete`: the added tokens are
+    known, so that an id without a name is free or an ordinary token."""
 
     files: tuple[StoredFile, ...]
     taken: tuple[TakenToken, ...]
+    complete: bool = False
 
 
 def read_tokenizer(snapshot: Snapshot, documents: dict[str, Json]) -> Tokenizer:
@@ -44,7 +46,8 @@ def read_tokenizer(snapshot: Snapshot, documents: dict[str, Json]) -> Tokenizer:
             for number in value if isinstance(value, list) else [value]:
                 if type(number) is int:
                     taken.setdefault(number, name)
-    return Tokenizer(files, tuple(TakenToken(number, taken[number]) for number in sorted(taken)))
+    named = tuple(TakenToken(number, taken[number]) for number in sorted(taken))
+    return Tokenizer(files, named, isinstance(added, dict))
 
 
 def same_files(one: Tokenizer, other: Tokenizer) -> bool | None:

@@ -144,7 +144,7 @@ def _parameters(checkpoint: Checkpoint) -> str:
     if weights.text_parameters:
         active = f", {weights.active_parameters / 1e9:.2f} B active" if weights.active_parameters else ""
         return f"{weights.text_parameters / 1e9:.2f} B in the text model{active} (from tensors)"
-    if by_config is not None:
+    if by_config is not None and checkpoint.drafter.kind is DrafterKind.MODEL:
         return f"{by_config.total / 1e9:.2f} B, {by_config.active / 1e9:.2f} B active (from the config)"
     return ""
 
@@ -176,16 +176,10 @@ def _stored(checkpoint: Checkpoint) -> str:
 def _bytes_table(checkpoint: Checkpoint) -> Table:
     weights = checkpoint.weights
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name, side in (
-        ("where the bytes are", "left"),
-        ("", "right"),
-        ("share", "right"),
-        ("tensors", "right"),
-    ):
-        table.add_column(name, justify="left" if side == "left" else "right")
+    table.add_column("where the bytes are")
+    for name in ("size", "share", "tensors"):
+        table.add_column(name, justify="right")
     for entry in (*weights.components, *weights.dtypes):
-        if entry is (weights.dtypes or (None,))[0]:
-            table.add_section()
         share = f"{100 * entry.bytes / weights.bytes:.1f} %" if weights.bytes else ""
         table.add_row(entry.name, both(entry.bytes), share, str(entry.tensors))
     return table
