@@ -14,6 +14,7 @@ from surefoot import __version__
 from surefoot.errors import SurefootError
 
 COMMANDS: dict[str, str] = {
+    "inspect": "What a checkpoint is, and whether a drafter fits it.",
     "probe": "What a machine and its engines are.",
     "bench": "Compare strategies on the embedded pair, name the winner.",
     "generate": "Stream one answer of the embedded engine.",
