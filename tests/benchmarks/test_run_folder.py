@@ -15,7 +15,7 @@ def test_a_run_is_read_back_unchanged(tmp_path: Path) -> None:
     answers = (answer("plain"), answer("ddtree:4", seconds=0.5, accepted=[1, 2]))
     for one in answers:
         folder.keep(one)
-    run = BenchRun(CONDITIONS, compare(answers, [], greedy=True), answers, complete=True)
+    run = BenchRun(CONDITIONS, compare(answers, [], ["plain", "ddtree:4"], greedy=True), answers, complete=True)
     folder.finish(run)
     assert read_run(tmp_path / "run") == run
     assert read_answers(tmp_path / "run") == answers

@@ -55,4 +55,5 @@ def test_divergences_are_judged_by_the_targets_own_gap() -> None:
 def test_an_answer_that_ends_early_is_a_divergence() -> None:
     plain = Scripted([1, 2, 3])
     found = find_divergences(run({"plain": plain, "short": Scripted([1, 2])}), PROMPTS, plain)
-    assert {d.index for d in found} == {2}
+    assert {(d.index, d.gap) for d in found} == {(2, None)}
+    assert plain.asked == []

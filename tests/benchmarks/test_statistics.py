@@ -7,6 +7,7 @@ from surefoot.benchmarks.statistics import (
     distinct_4grams,
     median,
     quartiles,
+    round_cost,
     speedup_interval,
     tau,
 )
@@ -55,3 +56,10 @@ def test_one_stalled_prompt_does_not_decide() -> None:
     plain = [answer("plain", f"p{i}") for i in range(23)] + [answer("plain", "p23", seconds=100.0)]
     slow = [answer("x", f"p{i}", seconds=1.5) for i in range(24)]
     assert speedup_interval(slow, plain)[0] < 1
+
+
+def test_a_rounds_cost_is_its_wall_time_in_plain_steps() -> None:
+    plain = [answer("plain", f"p{i}", seconds=1.0, accepted=[0] * 10) for i in range(2)]  # 0.1 s a step
+    tree = [answer("x", "p0", seconds=1.0, accepted=[1] * 5), answer("x", "p1", seconds=1.6, accepted=[3] * 2)]
+    assert round_cost(tree, plain) == pytest.approx(4.0)  # sqrt(0.2 / 0.1 * 0.8 / 0.1)
+    assert round_cost([answer("x")], [answer("plain")]) == 0.0

@@ -45,6 +45,7 @@ def test_bench_compares_and_keeps_the_run(tmp_path: Path) -> None:
         (["bench", "--prompts", "torn.jsonl"], 1, "line 1"),
         (["bench", "--max-tokens", "0"], 2, "--max-tokens"),
         (["bench", "--max-tokens", "9000"], 2, "context of 8192"),
+        (["bench", "--prompts", "long.jsonl"], 2, "the prompt novel of "),
         (["bench", "--temperature", "-1"], 2, "--temperature"),
         (["bench", "--limit", "1", "--out", "torn.jsonl/run"], 1, "cannot write into"),
         (["generate", "x", "--strategy", "tree"], 2, "unknown strategy"),
@@ -54,6 +55,7 @@ def test_bench_compares_and_keeps_the_run(tmp_path: Path) -> None:
 )
 def test_wrong_input_is_one_line_and_an_exit_code(tmp_path: Path, args: list[str], code: int, reason: str) -> None:
     (tmp_path / "torn.jsonl").write_text('{"text": "a')
+    (tmp_path / "long.jsonl").write_text(f'{{"text": "Hi"}}\n{{"id": "novel", "text": "{"word " * 9000}"}}\n')
     done = surefoot(*args, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert reason in done.stderr

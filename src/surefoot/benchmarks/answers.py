@@ -65,9 +65,12 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Divergence:
-    """Where an answer left plain decoding's: token `index`, at which plain's best two logits differ by `gap`."""
+    """Where an answer left plain decoding's: token `index`, at which plain's best two logits differ by `gap`.
+
+    `gap` is None when one of the two merely ends there, which no rounding explains.
+    """
 
     prompt: str
     strategy: str
     index: int
-    gap: float
+    gap: float | None

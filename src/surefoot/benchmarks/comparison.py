@@ -13,6 +13,9 @@ from surefoot.decoding.rounds import Seconds
 NOISE_GAP = 1e-3
 """Plain's best two logits this near to each other may swap by float32 rounding alone."""
 
+LOOPING = 0.5
+"""An answer with a smaller share of distinct 4-grams repeats itself, and flatters tau."""
+
 
 class Sameness(StrEnum):
     """How a strategy's greedy outputs compare to plain decoding's."""
@@ -27,17 +30,23 @@ class Sameness(StrEnum):
 class StrategyFigures:
     """One row of the comparison. `speedup` (ratio, low, high) is None without plain decoding beside it.
 
-    `tokens_per_s` is the median over prompts, `tokens_per_s_spread` the quartiles; `seconds` the mean parts of a round.
+    `tokens_per_s` is the median over prompts, `tokens_per_s_spread` the quartiles, both without the prefill, whose
+    median is `prefill_s`. `seconds` are the mean parts of a round, `round_cost` is its wall time in plain steps.
+    `looping` counts answers that repeat themselves; `tau_without_loops` leaves them out.
     """
 
     strategy: str
     answers: int
     tokens_per_s: float
     tokens_per_s_spread: tuple[float, float]
+    prefill_s: float
     speedup: tuple[float, float, float] | None
+    round_cost: float | None
     tau: float
+    tau_without_loops: float
     acceptance: tuple[float, ...]
     distinct_4grams: float
+    looping: int
     seconds: Seconds
     sameness: Sameness
 
@@ -56,9 +65,10 @@ class Comparison:
     sentence: str
 
 
-def compare(answers: Sequence[Answer], divergences: Sequence[Divergence], *, greedy: bool) -> Comparison:
-    """Compare what was measured. Only prompts that every strategy has answered count."""
-    strategies = list(dict.fromkeys(answer.strategy for answer in answers))
+def compare(
+    answers: Sequence[Answer], divergences: Sequence[Divergence], strategies: Sequence[str], *, greedy: bool
+) -> Comparison:
+    """Compare what was measured. Only prompts that every one of `strategies` has answered count."""
     answered = [{a.prompt for a in answers if a.strategy == strategy} for strategy in strategies]
     shared = set.intersection(*answered) if answered else set()
     counted = [answer for answer in answers if answer.prompt in shared]
@@ -69,6 +79,8 @@ def compare(answers: Sequence[Answer], divergences: Sequence[Divergence], *, gre
         for name in sets
     }
     winner, sentence = _judge(figures)
+    if not greedy and len(figures) > 1:
+        sentence += " Outputs are not compared, as they are sampled."
     return Comparison(figures, by_set, tuple(divergences), winner, sentence)
 
 
@@ -83,16 +95,22 @@ def _figures(
     for name, group in groups.items():
         prompts = {answer.prompt for answer in group}
         own = [d for d in divergences if d.strategy == name and d.prompt in prompts]
+        distinct = [statistics.distinct_4grams(answer.tokens) for answer in group]
+        steady = [answer for answer, share in zip(group, distinct, strict=True) if share >= LOOPING]
         rows.append(
             StrategyFigures(
                 name,
                 len(group),
                 statistics.median([answer.tokens_per_s for answer in group]),
                 statistics.quartiles([answer.tokens_per_s for answer in group]),
+                statistics.median([answer.prefill_s for answer in group]),
                 statistics.speedup_interval(group, plain) if plain else None,
+                statistics.round_cost(group, plain) if plain else None,
                 statistics.tau(group),
+                statistics.tau(steady),
                 statistics.acceptance_by_depth(group),
-                sum(statistics.distinct_4grams(answer.tokens) for answer in group) / len(group),
+                sum(distinct) / len(group),
+                len(group) - len(steady),
                 _mean_round(group),
                 _sameness(own) if plain and greedy else Sameness.NOT_COMPARED,
             )
@@ -109,7 +127,7 @@ def _mean_round(answers: Sequence[Answer]) -> Seconds:
 def _sameness(divergences: Sequence[Divergence]) -> Sameness:
     if not divergences:
         return Sameness.IDENTICAL
-    return Sameness.NOISE if all(d.gap < NOISE_GAP for d in divergences) else Sameness.DIFFERENT
+    return Sameness.NOISE if all(d.gap is not None and d.gap < NOISE_GAP for d in divergences) else Sameness.DIFFERENT
 
 
 def _judge(figures: Sequence[StrategyFigures]) -> tuple[str | None, str]:
@@ -126,16 +144,35 @@ def _judge(figures: Sequence[StrategyFigures]) -> tuple[str | None, str]:
         )
     if best.strategy == "plain":
         return "plain", _plain_wins(fit) + note
-    ratio, low, high = best.speedup
-    why = (
-        f"it commits {best.tau:.2f} tokens per verification, and a round of it costs {best.tau / ratio:.2f} plain steps"
+    if _certain(best):
+        rest = [row for row in fit if row is not best and row.strategy != "plain"]
+        second = max(rest, key=_speed, default=None)
+        ahead = f", ahead of {second.strategy} at {_speed(second):.2f}x" if second else ""
+        return best.strategy, f"{best.strategy} wins at {_margin(best)}{ahead}: {_why(best)}.{note}"
+    doubt = "is too few prompts to tell" if best.answers < statistics.ENOUGH_PROMPTS else "does not exclude 1"
+    return None, (
+        f"No winner: {best.strategy} measured {_margin(best)}, which {doubt} ({_why(best)}). "
+        f"Measure more prompts.{note}"
     )
-    if low <= 1:
-        return None, (
-            f"No winner: {best.strategy} measured {ratio:.2f}x plain, but the interval {low:.2f}-{high:.2f} does not "
-            f"exclude 1 ({why}). Measure more prompts.{note}"
-        )
-    return best.strategy, f"{best.strategy} wins at {ratio:.2f}x plain ({low:.2f}-{high:.2f}): {why}.{note}"
+
+
+def _certain(row: StrategyFigures) -> bool:
+    """Faster than plain, on prompts enough, with an interval that excludes 1."""
+    return row.speedup is not None and row.answers >= statistics.ENOUGH_PROMPTS and row.speedup[1] > 1
+
+
+def _margin(row: StrategyFigures) -> str:
+    """Speed over plain, with its interval where there are prompts enough for one."""
+    assert row.speedup is not None
+    ratio, low, high = row.speedup
+    if row.answers < statistics.ENOUGH_PROMPTS:
+        return f"{ratio:.2f}x plain on {row.answers} prompt{'s' if row.answers > 1 else ''}"
+    return f"{ratio:.2f}x plain (95% {low:.2f}-{high:.2f})"
+
+
+def _why(row: StrategyFigures) -> str:
+    """Speculation pays by what a round commits over what it costs."""
+    return f"a round commits {row.tau:.2f} tokens and costs {row.round_cost:.2f} plain steps"
 
 
 def _speed(row: StrategyFigures) -> float:
@@ -147,9 +184,4 @@ def _plain_wins(fit: Sequence[StrategyFigures]) -> str:
     if not others:
         return "plain is the only strategy that can be named."
     best = max(others, key=_speed)
-    assert best.speedup is not None
-    ratio, low, high = best.speedup
-    return (
-        f"plain wins: the best of the others, {best.strategy}, runs at {ratio:.2f}x plain ({low:.2f}-{high:.2f}); it "
-        f"commits {best.tau:.2f} tokens per verification, but a round of it costs {best.tau / ratio:.2f} plain steps."
-    )
+    return f"plain wins: the best of the others, {best.strategy}, runs at {_margin(best)}, as {_why(best)}."

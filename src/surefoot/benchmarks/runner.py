@@ -92,6 +92,7 @@ def find_divergences(
             (i for i, (a, b) in enumerate(zip(answer.tokens, expected, strict=False)) if a != b),
             min(len(answer.tokens), len(expected)),
         )
-        gap = plain.top_gap([*ids[answer.prompt], *expected[:index]])
+        ends = index == min(len(answer.tokens), len(expected))
+        gap = None if ends else plain.top_gap([*ids[answer.prompt], *expected[:index]])
         found.append(Divergence(answer.prompt, answer.strategy, index, gap))
     return tuple(found)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from surefoot.benchmarks.answers import Answer
 
 RESAMPLES = 2000
+ENOUGH_PROMPTS = 5
+"""With fewer prompts a bootstrap interval is far too narrow to decide anything."""
 
 
 def tau(answers: Sequence[Answer]) -> float:
@@ -65,3 +67,16 @@ def speedup_interval(answers: Sequence[Answer], plain: Sequence[Answer]) -> tupl
     means = sorted(sum(generator.choices(logs, k=len(logs))) / len(logs) for _ in range(RESAMPLES))
     low, high = means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES) - 1]
     return math.exp(sum(logs) / len(logs)), math.exp(low), math.exp(high)
+
+
+def round_cost(answers: Sequence[Answer], plain: Sequence[Answer]) -> float:
+    """What a round costs in plain steps, on the wall clock: the geometric mean over prompts; 0 of nothing.
+
+    Both sequences hold the same prompts in the same order.
+    """
+    logs = [
+        math.log((answer.decode_s / len(answer.accepted)) / (base.decode_s / len(base.accepted)))
+        for answer, base in zip(answers, plain, strict=True)
+        if answer.accepted and base.accepted and answer.decode_s > 0 and base.decode_s > 0
+    ]
+    return math.exp(sum(logs) / len(logs)) if logs else 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -51,6 +52,7 @@ def command(
     from surefoot.benchmarks.runner import find_divergences, measure
     from surefoot.decoding.rounds import Sampling
     from surefoot.decoding.strategy import parse_strategies
+    from surefoot.errors import UsageError
     from surefoot.records import write_record
     from surefoot.reports.bench_table import render_bench
 
@@ -61,7 +63,14 @@ def command(
     from surefoot.decoding.factory import new_decoder
 
     encoded = [(p, pair.tokenizer.encode_chat(p.text) if p.chat else pair.tokenizer.encode(p.text)) for p in wanted]
-    capacity = max(len(ids) for _, ids in encoded) + max_tokens
+    longest, ids = max(encoded, key=lambda request: len(request[1]))
+    capacity = len(ids) + max_tokens
+    if capacity > pair.context_length:
+        raise UsageError(
+            f"the prompt {longest.id} of {len(ids)} tokens and {max_tokens} new ones are more than the target's "
+            f"context of {pair.context_length}",
+            remedy="shorten it or lower --max-tokens",
+        )
     decoders = {str(strategy): new_decoder(pair, strategy, capacity=capacity) for strategy in chosen}
     conditions = _conditions(pair, tuple(decoders), len(wanted), prompts, max_tokens, temperature, seed)
     folder = RunFolder(out or new_run_path(Path("runs")), conditions)
@@ -83,7 +92,7 @@ def command(
             complete = False
     greedy = temperature == 0
     compared = find_divergences(answers, encoded, decoders["plain"]) if greedy and "plain" in decoders else ()
-    run = BenchRun(conditions, compare(answers, compared, greedy=greedy), tuple(answers), complete)
+    run = BenchRun(conditions, compare(answers, compared, tuple(decoders), greedy=greedy), tuple(answers), complete)
     folder.finish(run)
     if json_file is not None:
         write_record(json_file, run)
@@ -136,7 +145,7 @@ def _conditions(
         max_tokens=max_tokens,
         temperature=temperature,
         seed=seed,
-        command=" ".join(["surefoot", *sys.argv[1:]]),
+        command=shlex.join(["surefoot", *sys.argv[1:]]),
         started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         versions={
             "python": platform.python_version(),

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from surefoot.cli.options import decoding_options, load_pair
+
+if TYPE_CHECKING:
+    from surefoot.decoding.rounds import Round
 
 
 @click.command()
@@ -39,23 +44,45 @@ def command(
 
     ids = pair.tokenizer.encode(text) if raw else pair.tokenizer.encode_chat(text)
     decoder = new_decoder(pair, chosen, capacity=len(ids) + max_tokens)
+    rounds: list[Round] = []
+    stamps: list[float] = []
+
+    def watched() -> Iterator[Round]:
+        for done in decoder.generate(ids, Sampling(max_tokens, temperature, seed, pair.stop)):
+            rounds.append(done)
+            stamps.append(time.perf_counter())
+            yield done
+
+    try:
+        for piece in stream_text(watched(), pair.tokenizer.decode):
+            click.echo(piece, nl=False)
+    finally:  # also after Ctrl-C
+        click.echo()
+        if len(rounds) > 1:
+            click.echo(speed_line(str(chosen), rounds, stamps[-1] - stamps[0]), err=True)
+
+
+def stream_text(rounds: Iterable[Round], decode: Callable[[Sequence[int]], str]) -> Iterator[str]:
+    """The text of `rounds` as it becomes certain.
+
+    A character whose UTF-8 bytes are spread over tokens decodes to U+FFFD until the last of them is there, so
+    trailing ones are held back until the next round, or the end.
+    """
     tokens: list[int] = []
-    shown, committed, rounds, start = "", 0, 0, time.perf_counter()
-    for done in decoder.generate(ids, Sampling(max_tokens, temperature, seed, pair.stop)):
+    shown = 0
+    for done in rounds:
         tokens += done.tokens
-        if done.prefill:
-            start = time.perf_counter()
-        else:
-            rounds, committed = rounds + 1, committed + done.accepted + 1
-        answer = pair.tokenizer.decode(tokens)
-        # a character of several bytes may not be whole yet
-        ready = answer.rstrip("\ufffd")
-        click.echo(ready[len(shown) :], nl=False)
-        shown = ready
-    took = time.perf_counter() - start
-    click.echo(pair.tokenizer.decode(tokens)[len(shown) :])
-    if rounds:
-        click.echo(
-            f"[{chosen}: {len(tokens)} tokens, {(len(tokens) - 1) / took:.1f} tokens/s, tau {committed / rounds:.2f}]",
-            err=True,
-        )
+        ready = decode(tokens).rstrip("\ufffd")
+        if len(ready) > shown:
+            yield ready[shown:]
+            shown = len(ready)
+    if rest := decode(tokens)[shown:]:
+        yield rest
+
+
+def speed_line(strategy: str, rounds: Sequence[Round], decode_s: float) -> str:
+    """Speed and tau of an answer; `decode_s` is the time behind the prefill, which is the first round."""
+    tokens, behind = sum(len(done.tokens) for done in rounds), rounds[1:]
+    speed = sum(len(done.tokens) for done in behind) / decode_s
+    tau = sum(done.accepted + 1 for done in behind) / len(behind)
+    return f"[{strategy}: {tokens} tokens, {speed:.1f} tokens/s without prefill, tau {tau:.2f}]"
