@@ -50,12 +50,12 @@ def accepted_path(
     """
     width = tokens.shape[0]
     wrong = (chosen[parents.long()] != tokens) | ~real
-    wrong[0] = False
+    wrong[:1].fill_(False)
     on_path = ~(visible & wrong).any(-1)
     rows = torch.zeros(depth + 2, dtype=torch.long, device=tokens.device)
     # a row off the path is written to the spare last place
     place = torch.where(on_path, depths.long(), depth + 1)
-    place[0] = 0
+    place[:1].fill_(0)
     rows.scatter_(0, place, torch.arange(width, device=tokens.device))
     rows = rows[: depth + 1]
     count = on_path.sum().view(1)
