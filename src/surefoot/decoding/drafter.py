@@ -7,18 +7,18 @@ z-lab DFlash (config.json with `dflash_config`). Source: DFlash paper, appendix 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
 
 import msgspec
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from surefoot.decoding.attention import attend
-from surefoot.decoding.kv_cache import KeyValueRows, KVCache
-from surefoot.decoding.linear import Linear
+from surefoot.decoding.attention import attend, stacked_mask
+from surefoot.decoding.kv_cache import KeyValueRows, KVCache, LayerRows, SlottedRows
+from surefoot.decoding.linear import Linear, frozen
 from surefoot.decoding.model_folder import number, read_config, whole
 from surefoot.decoding.rope import rope_table, rotate
 from surefoot.decoding.targets.base import Target
@@ -54,6 +54,7 @@ class DFlashDrafter:
             self.device,
             self.dtype,
         )
+        self._compiled: RunLayer | None = None
         self.layers = [_DraftLayer(self, weights, config, f"layers.{i}") for i in range(self.num_layers)]
         self.vocabulary = vocabulary
         head = target.head_rows()
@@ -83,7 +84,7 @@ class DFlashDrafter:
         context = F.rms_norm(self.fc(taps), (self.hidden_size,), self.hidden_norm, self.eps)
         rope = self.rope[positions]
         for i, layer in enumerate(self.layers):
-            cache.write(i, *layer.keys_values(context, rope))
+            cache.layer(i).write(*layer.keys_values(context, rope))
 
     def draft(self, anchor: Tensor, positions: Tensor, cache: KeyValueRows, mask: Tensor | None = None) -> Tensor:
         """Logits [depth, draft vocabulary] of the tokens behind `anchor` [1], the last committed token.
@@ -93,27 +94,34 @@ class DFlashDrafter:
         """
         x = torch.cat([self._target.embed(anchor), self._masks])
         rope = self.rope[positions]
+        mask = stacked_mask(mask, self.heads, self.kv_heads)
+        run = self._compiled if self._compiled and isinstance(cache, SlottedRows) else _run
         for i, layer in enumerate(self.layers):
-            x = layer(x, rope, cache, i, mask)
+            x = run(layer, x, rope, cache.layer(i), mask)
         return self.head(F.rms_norm(x[1:], (self.hidden_size,), self.norm, self.eps))
+
+    def compile(self) -> None:
+        """Fuse what drafts over `SlottedRows` do between matrix products."""
+        self._compiled = self._compiled or torch.compile(_run, dynamic=False)
 
     def target_ids(self, draft_ids: Tensor) -> Tensor:
         """Target token ids of draft-vocabulary ids."""
         return draft_ids if self.vocabulary is None else self.vocabulary[draft_ids]
 
 
-class _DraftLayer:
+class _DraftLayer(nn.Module):
     """One drafter block; attention is bidirectional inside the block and sees the whole context."""
 
     def __init__(self, model: DFlashDrafter, weights: Weights, config: Mapping[str, object], name: str) -> None:
         hidden, kv, wide = model.hidden_size, model.kv_heads * model.head_dim, model.heads * model.head_dim
         inner = whole(config, "intermediate_size")
         attn, mlp = f"{name}.self_attn", f"{name}.mlp"
-        self.model = model
-        self.input_norm = weights.take(f"{name}.input_layernorm.weight", hidden)
-        self.post_norm = weights.take(f"{name}.post_attention_layernorm.weight", hidden)
-        self.q_norm = weights.take(f"{attn}.q_norm.weight", model.head_dim)
-        self.k_norm = weights.take(f"{attn}.k_norm.weight", model.head_dim)
+        super().__init__()
+        self.heads, self.kv_heads, self.head_dim, self.eps = model.heads, model.kv_heads, model.head_dim, model.eps
+        self.input_norm = frozen(weights.take(f"{name}.input_layernorm.weight", hidden))
+        self.post_norm = frozen(weights.take(f"{name}.post_attention_layernorm.weight", hidden))
+        self.q_norm = frozen(weights.take(f"{attn}.q_norm.weight", model.head_dim))
+        self.k_norm = frozen(weights.take(f"{attn}.k_norm.weight", model.head_dim))
         self.q = Linear(weights.take(f"{attn}.q_proj.weight", wide, hidden))
         self.kv = Linear(torch.cat([weights.take(f"{attn}.{which}_proj.weight", kv, hidden) for which in ("k", "v")]))
         self.out = Linear(weights.take(f"{attn}.o_proj.weight", hidden, wide))
@@ -128,19 +136,28 @@ class _DraftLayer:
 
     def keys_values(self, x: Tensor, rope: Tensor) -> tuple[Tensor, Tensor]:
         """Rotated keys and values [rows, kv_heads, head_dim] of context or block rows."""
-        model, rows = self.model, x.shape[0]
         k, v = self.kv(x).chunk(2, -1)
-        k = F.rms_norm(k.reshape(rows, model.kv_heads, model.head_dim), (model.head_dim,), self.k_norm, model.eps)
-        return rotate(k, rope), v.reshape(rows, model.kv_heads, model.head_dim)
+        shape = (x.shape[0], self.kv_heads, self.head_dim)
+        return rotate(F.rms_norm(k.reshape(shape), self.k_norm.shape, self.k_norm, self.eps), rope), v.reshape(shape)
 
-    def __call__(self, x: Tensor, rope: Tensor, cache: KeyValueRows, layer: int, mask: Tensor | None) -> Tensor:
-        model, rows = self.model, x.shape[0]
-        h = F.rms_norm(x, (model.hidden_size,), self.input_norm, model.eps)
-        q = F.rms_norm(self.q(h).view(rows, model.heads, model.head_dim), (model.head_dim,), self.q_norm, model.eps)
-        keys, values = cache.write(layer, *self.keys_values(h, rope))
-        x = x + self.out(attend(rotate(q, rope), keys, values, mask))
-        gate, up = self.gate_up(F.rms_norm(x, (model.hidden_size,), self.post_norm, model.eps)).chunk(2, -1)
-        return x + self.down(F.silu(gate) * up)
+    def forward(self, x: Tensor, rope: Tensor, cache: LayerRows, mask: Tensor | None) -> Tensor:
+        h = F.rms_norm(x, self.input_norm.shape, self.input_norm, self.eps)
+        q = self.q(h).view(x.shape[0], self.heads, self.head_dim)
+        q = rotate(F.rms_norm(q, self.q_norm.shape, self.q_norm, self.eps), rope)
+        keys, values = cache.write(*self.keys_values(h, rope))
+        x = x + self.out(attend(q, keys, values, mask))
+        gate, up = self.gate_up(F.rms_norm(x, self.post_norm.shape, self.post_norm, self.eps)).chunk(2, -1)
+        out: Tensor = x + self.down(F.silu(gate) * up)
+        return out
+
+
+def _run(layer: _DraftLayer, x: Tensor, rope: Tensor, cache: LayerRows, mask: Tensor | None) -> Tensor:
+    """One layer; compiled once, it serves all layers, as their weights are inputs of the compiled code."""
+    out: Tensor = layer(x, rope, cache, mask)
+    return out
+
+
+RunLayer = Callable[[_DraftLayer, Tensor, Tensor, LayerRows, Tensor | None], Tensor]
 
 
 def load_drafter(folder: Path, target: Target) -> DFlashDrafter:

@@ -26,6 +26,9 @@ class GraphDecoder(Decoder):
     def __init__(self, pair: Pair, strategy: Strategy, *, capacity: int) -> None:
         super().__init__(pair, strategy, capacity=capacity)
         device = self.target.device
+        if device.type == "cuda":
+            self.target.compile()
+            self.drafter.compile()
         plain = strategy.kind == "plain"
         self.depth = 0 if plain else self.drafter.depth
         self.tree = empty_tree(self.width, device)

@@ -10,12 +10,18 @@ from torch import Tensor
 from surefoot.errors import UsageError
 
 
-class KeyValueRows(Protocol):
-    """What a model's layers ask of a cache."""
+class LayerRows(Protocol):
+    """What one layer of a model asks of a cache."""
 
-    def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    def write(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Store new rows [new, kv_heads, head_dim]; the keys and values to attend to, [kv_heads, seen, head_dim]."""
         ...
+
+
+class KeyValueRows(Protocol):
+    """What a model asks of a cache: the rows of each layer."""
+
+    def layer(self, index: int) -> LayerRows: ...
 
 
 class KVCache:
@@ -34,18 +40,8 @@ class KVCache:
         self.capacity = capacity
         self.length = 0
 
-    def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Put rows [new, kv_heads, head_dim] behind the valid ones, without making them valid.
-
-        Returns views of the layer's keys and values, [kv_heads, length + new, head_dim].
-        """
-        end = self.length + keys.shape[0]
-        if end > self.capacity:
-            raise UsageError(f"{end} tokens do not fit into a KV cache of {self.capacity}")
-        rows = self.rows[layer]
-        rows[0, :, self.length : end] = keys.transpose(0, 1)
-        rows[1, :, self.length : end] = values.transpose(0, 1)
-        return rows[0, :, :end], rows[1, :, :end]
+    def layer(self, index: int) -> AppendedRows:
+        return AppendedRows(self.rows[index], self.length)
 
     def commit(self, accepted: list[int]) -> None:
         """Keep the appended rows whose indices (ascending, counted from `length`) are `accepted`."""
@@ -54,6 +50,21 @@ class KVCache:
             kept = self.rows.index_select(3, source)
             self.rows[:, :, :, self.length : self.length + len(accepted)] = kept
         self.length += len(accepted)
+
+
+class AppendedRows:
+    """One layer's `rows` [2, kv_heads, capacity, head_dim]; new ones are written behind the `length` valid ones."""
+
+    def __init__(self, rows: Tensor, length: int) -> None:
+        self.rows, self.length = rows, length
+
+    def write(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        end, capacity = self.length + keys.shape[0], self.rows.shape[2]
+        if end > capacity:
+            raise UsageError(f"{end} tokens do not fit into a KV cache of {capacity}")
+        self.rows[0, :, self.length : end] = keys.transpose(0, 1)
+        self.rows[1, :, self.length : end] = values.transpose(0, 1)
+        return self.rows[0, :, :end], self.rows[1, :, :end]
 
 
 class SlottedRows:
@@ -65,8 +76,17 @@ class SlottedRows:
     def __init__(self, cache: KVCache, slots: Tensor) -> None:
         self.rows, self.slots = cache.rows, slots
 
-    def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        rows = self.rows[layer]
-        rows[0].index_copy_(1, self.slots, keys.transpose(0, 1))
-        rows[1].index_copy_(1, self.slots, values.transpose(0, 1))
-        return rows[0], rows[1]
+    def layer(self, index: int) -> SlottedLayer:
+        return SlottedLayer(self.rows[index], self.slots)
+
+
+class SlottedLayer:
+    """One layer's `rows` [2, kv_heads, capacity, head_dim]; new ones are written at `slots`."""
+
+    def __init__(self, rows: Tensor, slots: Tensor) -> None:
+        self.rows, self.slots = rows, slots
+
+    def write(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        self.rows[0].index_copy_(1, self.slots, keys.transpose(0, 1))
+        self.rows[1].index_copy_(1, self.slots, values.transpose(0, 1))
+        return self.rows[0], self.rows[1]

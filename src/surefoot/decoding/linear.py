@@ -8,28 +8,34 @@ Same float32 arithmetic.
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 
-class Linear:
+class Linear(nn.Module):
     """`x @ weight.T` for `x` [rows, in] and `weight` [out, in], without bias."""
 
     def __init__(self, weight: Tensor) -> None:
-        self.weight = weight
+        super().__init__()
+        self.weight = frozen(weight)
         self._packed: dict[int, Tensor] = {}
 
     def pack(self, width: int) -> None:
-        """Make products with exactly `width` rows fast, at the price of a second copy of the weight."""
+        """Make products with exactly `width` rows fast, at the price of another copy of the weight."""
         if width > 1 and width not in self._packed and _can_pack(self.weight):
-            self._packed = {width: torch.ops.mkl._mkl_reorder_linear_weight(self.weight, width)}
+            self._packed[width] = torch.ops.mkl._mkl_reorder_linear_weight(self.weight.data, width)
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         packed = self._packed.get(x.shape[0])
         if packed is None:
             return F.linear(x, self.weight)
         out: Tensor = torch.ops.mkl._mkl_linear(x, packed, self.weight, None, x.shape[0])
         return out
+
+
+def frozen(weight: Tensor) -> nn.Parameter:
+    """`weight` as a parameter of a module that is never trained."""
+    return nn.Parameter(weight, requires_grad=False)
 
 
 def _can_pack(weight: Tensor) -> bool:

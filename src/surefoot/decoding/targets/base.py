@@ -60,6 +60,10 @@ class Target(Protocol):
         """The weight of the output head, [vocab, hidden], which the drafter shares."""
         ...
 
+    def compile(self) -> None:
+        """Fuse what forwards over `SlottedRows` do between matrix products (needs a compiler; slow the first time)."""
+        ...
+
     def pack(self, width: int) -> None:
         """Prepare for verifications of exactly `width` rows."""
         ...

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from surefoot.decoding.attention import attend
-from surefoot.decoding.kv_cache import KeyValueRows, KVCache
-from surefoot.decoding.linear import Linear
+from surefoot.decoding.attention import attend, stacked_mask
+from surefoot.decoding.kv_cache import KeyValueRows, KVCache, LayerRows, SlottedRows
+from surefoot.decoding.linear import Linear, frozen
 from surefoot.decoding.model_folder import number, whole
 from surefoot.decoding.rope import rope_table, rotate
 from surefoot.decoding.targets.base import TargetOutput
@@ -44,6 +44,7 @@ class Llama:
             self.context_length, self.head_dim, number(config, "rope_theta", 10000.0), self.device, self.dtype
         )
         intermediate = whole(config, "intermediate_size")
+        self._compiled: RunBlock | None = None
         self.layers = [_Block(self, weights, f"model.layers.{i}", intermediate) for i in range(self.num_layers)]
 
     def new_cache(self, capacity: int) -> KVCache:
@@ -61,9 +62,11 @@ class Llama:
     ) -> TargetOutput:
         x = F.embedding(tokens, self.embedding)
         rope = self.rope[positions]
+        mask = stacked_mask(mask, self.heads, self.kv_heads)
+        run = self._compiled if self._compiled and isinstance(cache, SlottedRows) else _run
         taps = []
         for i, block in enumerate(self.layers):
-            x = block(x, rope, cache, i, mask)
+            x = run(block, x, rope, cache.layer(i), mask)
             if i in tap_layers:
                 taps.append(x)
         if last_only:
@@ -77,22 +80,26 @@ class Llama:
     def head_rows(self) -> Tensor:
         return self.head.weight
 
+    def compile(self) -> None:
+        self._compiled = self._compiled or torch.compile(_run, dynamic=False)
+
     def pack(self, width: int) -> None:
         for linear in (self.head, *(linear for block in self.layers for linear in block.linears)):
             linear.pack(width)
 
 
-class _Block:
+class _Block(nn.Module):
     """One transformer block; q, k, v and gate, up are fused into one product each."""
 
     def __init__(self, model: Llama, weights: Weights, name: str, intermediate: int) -> None:
         hidden, kv = model.hidden_size, model.kv_heads * model.head_dim
         wide = model.heads * model.head_dim
         attn, mlp = f"{name}.self_attn", f"{name}.mlp"
-        self.model = model
+        super().__init__()
+        self.heads, self.kv_heads, self.head_dim, self.eps = model.heads, model.kv_heads, model.head_dim, model.eps
         self.sizes = (wide, kv, kv)
-        self.input_norm = weights.take(f"{name}.input_layernorm.weight", hidden)
-        self.post_norm = weights.take(f"{name}.post_attention_layernorm.weight", hidden)
+        self.input_norm = frozen(weights.take(f"{name}.input_layernorm.weight", hidden))
+        self.post_norm = frozen(weights.take(f"{name}.post_attention_layernorm.weight", hidden))
         self.qkv = Linear(
             torch.cat(
                 [
@@ -106,15 +113,28 @@ class _Block:
             torch.cat([weights.take(f"{mlp}.{which}_proj.weight", intermediate, hidden) for which in ("gate", "up")])
         )
         self.down = Linear(weights.take(f"{mlp}.down_proj.weight", hidden, intermediate))
-        self.linears = (self.qkv, self.out, self.gate_up, self.down)
 
-    def __call__(self, x: Tensor, rope: Tensor, cache: KeyValueRows, layer: int, mask: Tensor | None) -> Tensor:
-        model, rows = self.model, x.shape[0]
-        h = F.rms_norm(x, (model.hidden_size,), self.input_norm, model.eps)
+    @property
+    def linears(self) -> tuple[Linear, ...]:
+        return self.qkv, self.out, self.gate_up, self.down
+
+    def forward(self, x: Tensor, rope: Tensor, cache: LayerRows, mask: Tensor | None) -> Tensor:
+        rows = x.shape[0]
+        h = F.rms_norm(x, self.input_norm.shape, self.input_norm, self.eps)
         q, k, v = self.qkv(h).split(self.sizes, -1)
-        q = rotate(q.view(rows, model.heads, model.head_dim), rope)
-        k = rotate(k.view(rows, model.kv_heads, model.head_dim), rope)
-        keys, values = cache.write(layer, k, v.view(rows, model.kv_heads, model.head_dim))
+        q = rotate(q.view(rows, self.heads, self.head_dim), rope)
+        k = rotate(k.view(rows, self.kv_heads, self.head_dim), rope)
+        keys, values = cache.write(k, v.view(rows, self.kv_heads, self.head_dim))
         x = x + self.out(attend(q, keys, values, mask))
-        gate, up = self.gate_up(F.rms_norm(x, (model.hidden_size,), self.post_norm, model.eps)).chunk(2, -1)
-        return x + self.down(F.silu(gate) * up)
+        gate, up = self.gate_up(F.rms_norm(x, self.post_norm.shape, self.post_norm, self.eps)).chunk(2, -1)
+        out: Tensor = x + self.down(F.silu(gate) * up)
+        return out
+
+
+def _run(block: _Block, x: Tensor, rope: Tensor, cache: LayerRows, mask: Tensor | None) -> Tensor:
+    """One block; compiled once, it serves all blocks, as their weights are inputs of the compiled code."""
+    out: Tensor = block(x, rope, cache, mask)
+    return out
+
+
+RunBlock = Callable[[_Block, Tensor, Tensor, LayerRows, Tensor | None], Tensor]
