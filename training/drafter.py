@@ -1,4 +1,4 @@
-"""The DFlash drafter: a few block-parallel layers that read the target's hidden rows as extra keys and values."""
+"""The DFlash drafter: block-parallel layers that read the target's hidden rows as extra keys and values."""
 
 from __future__ import annotations
 

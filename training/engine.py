@@ -1,4 +1,4 @@
-"""Batched decoding with continuous refill: a static KV cache, one captured step, prompts swapped in as slots free."""
+"""Batched decoding: a static KV cache, one captured step, prompts swapped in as slots fall free."""
 
 from __future__ import annotations
 
@@ -180,7 +180,9 @@ class Engine:
             where = torch.tensor([slots[i] for i in many], device=device)
             self.token[where] = rows[torch.arange(len(many)), length].to(device)
             self.length[where], self.count[where] = length.to(device), 0
-            self.allowed[where] = torch.tensor([min(requests[i].limit, self.limit) for i in many], device=device)
+            self.allowed[where] = torch.tensor(
+                [min(requests[i].limit, self.limit) for i in many], device=device
+            )
             self.temperature[where] = torch.tensor([requests[i].temperature for i in many], device=device)
             self.active[where] = True
             if width > 1:

@@ -1,4 +1,4 @@
-"""tau of a drafter on held-out prompts: walk its blocks and trees over the target's own greedy text, in float32."""
+"""tau on held-out prompts: walk drafted blocks and trees over the target's own greedy text, in float32."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ What causes tides?|Summarize the plot of Romeo and Juliet in four sentences.|How
 What is a good way to learn a new language?|Describe the water cycle.|Why is the sky blue?
 Plan a one day trip to Rome.|What is machine learning?|Write a poem about autumn.|What is inflation?
 How does a bicycle stay upright?|List five healthy breakfasts.|How do vaccines work?
-My friend is moving away. What should I write on the card?|Who was Marie Curie?|What should I pack for camping?
-How can I save money on groceries?|Explain the rules of chess briefly.|What makes bread rise?
-Write a story about a lighthouse keeper and a storm.|Is coffee bad for you?|How do airplanes fly?
+My friend is moving away. What should I write on the card?|Who was Marie Curie?
+What should I pack for camping?|How can I save money on groceries?|Explain the rules of chess briefly.
+What makes bread rise?|Write a story about a lighthouse keeper and a storm.|Is coffee bad for you?
+How do airplanes fly?
 Give me an introduction for a talk about recycling.|What is the capital of Australia and why is it not Sydney?
 How do I prepare for a job interview?|Explain recursion with an everyday example.|What are black holes?
 Suggest names for a small bakery.""".replace("\n", "|").split("|")
-MATHS = """A shop sells pens at 3 for 2 dollars. How much do 12 pens cost?|If x + 7 = 15, what is x?
+MATHS = (
+    """A shop sells pens at 3 for 2 dollars. How much do 12 pens cost?|If x + 7 = 15, what is x?
 A train travels 180 km in 2.5 hours. What is its average speed?|What is 15% of 240?
 The sides of a rectangle are 8 and 13. Find its area and perimeter.|Sum the numbers from 1 to 50.
 Tom has twice as many apples as Ann. Together they have 36. How many has Ann?|Solve 3x - 4 = 2x + 9.
@@ -40,7 +42,10 @@ A tank holds 240 litres and drains 8 litres a minute. How long until it is empty
 A jacket costs 80 dollars after a 20% discount. What was the old price?|Factor x^2 + 5x + 6.
 How many minutes are there in three days?|The mean of 4, 8, 10 and y is 9. What is y?
 A box has 5 red and 7 blue balls. What is the chance of drawing a red one?|What is the square root of 196?
-""".strip().replace("\n", "|").split("|")
+""".strip()
+    .replace("\n", "|")
+    .split("|")
+)
 
 
 def human_eval() -> list[str]:
@@ -65,7 +70,9 @@ def prompt_sets(tokenizer: Any, most: int) -> dict[str, list[list[int]]]:
 
     code = human_eval()
     sets = {
-        "HumanEval as chat": [chat(f"Complete the following Python function.\n```python\n{p}```") for p in code],
+        "HumanEval as chat": [
+            chat(f"Complete the following Python function.\n```python\n{p}```") for p in code
+        ],
         "HumanEval raw": [tokenizer.encode(p).ids for p in code],
         "chat": [chat(p) for p in CHAT],
         "maths": [chat(p) for p in MATHS],
@@ -83,7 +90,9 @@ def greedy(target: Target, prompts: Sequence[list[int]], new: int) -> list[list[
 
 
 @torch.no_grad()
-def draft(target: Target, drafter: Drafter, prompt: list[int], answer: list[int], top: int) -> tuple[Any, Any]:
+def draft(
+    target: Target, drafter: Drafter, prompt: list[int], answer: list[int], top: int
+) -> tuple[Any, Any]:
     """Log-probabilities and ids [anchor, block - 1, top] of the blocks drafted after each answer token."""
     device, masks = target.device, Masks(False)
     ids = torch.tensor([prompt + answer], device=device)
@@ -154,10 +163,13 @@ def evaluate(
         else:
             walks = [walk(job) for job in jobs]
         clean = [distinct4(a) >= 0.5 for _, a in kept]
-        hits = [torch.tensor([[r == t for r, t in zip(ids[i, :, 0].tolist(), a[i + 1 :], strict=False)][0]
-                              for i in range(len(a) - 1)]).float().mean().item() for (a, _, ids, _) in jobs]  # fmt: skip
-        report[name] = {"n": len(kept), "n_clean": sum(clean), "first_hit": round(sum(hits) / max(1, len(hits)), 3),
-                        "distinct4": round(sum(distinct4(a) for _, a in kept) / max(1, len(kept)), 3)}  # fmt: skip
+        hits = [float((ids[:, 0, 0] == a[1:]).mean()) for a, _, ids, _ in jobs]
+        report[name] = {
+            "n": len(kept),
+            "n_clean": sum(clean),
+            "first_hit": round(sum(hits) / max(1, len(hits)), 3),
+            "distinct4": round(sum(distinct4(a) for _, a in kept) / max(1, len(kept)), 3),
+        }
         for key in walks[0] if walks else ():
             both = []
             for chosen in ([True] * len(kept), clean):

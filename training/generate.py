@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import random
 import re
-import sys
 import time
 from collections import Counter, deque
 from dataclasses import dataclass, field
@@ -16,37 +15,57 @@ import numpy as np
 from engine import Engine, Request
 from target import VOCAB, Target
 
-SYSTEM = "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+SYSTEM = (
+    "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+)
 USER, ANSWER = "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"
 STOPS = (0, 1, 2)
 
-OPEN = ["", "", "", "", "What", "How", "Why", "Can you", "I", "Explain", "Describe", "Write a", "Write an", "Give me",
-        "List", "Tell me", "What is", "What are", "How do I", "How does", "Is it", "Plan a", "Suggest", "Compare",
-        "Create a", "Imagine", "Help me", "Who", "When", "Where", "Should I", "Do you", "Please", "Hi", "Could you",
-        "Write an email", "Write a short story", "Write a poem", "What causes", "Explain to a child", "Give three",
-        "What is the difference between", "Design a", "Recommend"]  # fmt: skip
-MATHS = ["A shop", "A train", "If", "Solve", "What is the sum of", "Calculate", "Find the", "How many", "Tom has",
-         "A rectangle", "The price of", "Sarah", "Simplify", "Evaluate", "Compute", "John buys", "A farmer",
-         "What is the area", "Convert", "There are", "Let x"]  # fmt: skip
-TEXT = ["Summarize the following text:\n\n", "Summarize this article in three sentences.\n\n", "Rewrite this text:\n\n",
-        "Make this text more concise.\n\n", "Translate to French:", "Correct the grammar:", "Summarize:",
-        "Extract the key points from the text below.\n\n", "Read the passage and answer the question.\n\n",
-        "What is the main idea of this passage?\n\n", "Turn this into a list:\n\n"]  # fmt: skip
-ASK_CODE = ["Write a Python function", "Write a Python function that", "Write a function to", "Write a program",
-            "Implement a", "In Python, how do I", "Write a Python class", "Write code that", "Fix the bug in this code",
-            "Explain this code:\n\n```python\n", "Write a Python script", "How can I", "Write a SQL query",
-            "Write a JavaScript function", "Write a unit test for", "Using Python, write",
-            "Write a Python function that takes a list", "Write a Python function that takes a string",
-            "Write a function that returns"]  # fmt: skip
-IMPORTS = ["", "", "", "from typing import List\n\n\n", "import math\n\n\n", "from typing import List, Tuple\n\n\n",
-           "from typing import Dict, List, Optional\n\n\n", "import re\n\n\n", "import collections\n\n\n"]  # fmt: skip
-NAMES = ["", "", "", "", "", "is_", "count_", "find_", "get_", "sum_", "sort_", "remove_", "max_", "check_", "to_",
-         "reverse_", "filter_", "compute_", "has_", "make_", "split_", "merge_", "longest_", "all_", "parse_",
-         "encode_", "largest_", "prime_", "next_", "string_", "list_", "digit_"]  # fmt: skip
-WRAP = ["Complete the following Python function.\n```python\n%s```", "Complete this function:\n\n%s", "%s",
-        "Write the body of this Python function:\n\n%s", "Implement this function in Python.\n\n%s\nExplain your code.",
-        "```python\n%s```\nFinish the code.", "Please complete the code below.\n\n```python\n%s```",
-        "Complete the following Python code. Return the whole function.\n```python\n%s```"]  # fmt: skip
+OPEN = [
+    "", "", "", "", "What", "How", "Why", "Can you", "I", "Explain", "Describe", "Write a", "Write an",
+    "Give me", "List", "Tell me", "What is", "What are", "How do I", "How does", "Is it", "Plan a",
+    "Suggest", "Compare", "Create a", "Imagine", "Help me", "Who", "When", "Where", "Should I",
+    "Do you", "Please", "Hi", "Could you", "Write an email", "Write a short story", "Write a poem",
+    "What causes", "Explain to a child", "Give three", "What is the difference between", "Design a",
+    "Recommend",
+]  # fmt: skip
+MATHS = [
+    "A shop", "A train", "If", "Solve", "What is the sum of", "Calculate", "Find the", "How many",
+    "Tom has", "A rectangle", "The price of", "Sarah", "Simplify", "Evaluate", "Compute", "John buys",
+    "A farmer", "What is the area", "Convert", "There are", "Let x",
+]  # fmt: skip
+TEXT = [
+    "Summarize the following text:\n\n", "Summarize this article in three sentences.\n\n",
+    "Rewrite this text:\n\n", "Make this text more concise.\n\n", "Translate to French:",
+    "Correct the grammar:", "Summarize:", "Extract the key points from the text below.\n\n",
+    "Read the passage and answer the question.\n\n", "What is the main idea of this passage?\n\n",
+    "Turn this into a list:\n\n",
+]  # fmt: skip
+ASK_CODE = [
+    "Write a Python function", "Write a Python function that", "Write a function to", "Write a program",
+    "Implement a", "In Python, how do I", "Write a Python class", "Write code that",
+    "Fix the bug in this code", "Explain this code:\n\n```python\n", "Write a Python script",
+    "How can I", "Write a SQL query", "Write a JavaScript function", "Write a unit test for",
+    "Using Python, write", "Write a Python function that takes a list",
+    "Write a Python function that takes a string", "Write a function that returns",
+]  # fmt: skip
+IMPORTS = [
+    "", "", "", "from typing import List\n\n\n", "import math\n\n\n",
+    "from typing import List, Tuple\n\n\n", "from typing import Dict, List, Optional\n\n\n",
+    "import re\n\n\n", "import collections\n\n\n",
+]  # fmt: skip
+NAMES = [
+    "", "", "", "", "", "is_", "count_", "find_", "get_", "sum_", "sort_", "remove_", "max_", "check_",
+    "to_", "reverse_", "filter_", "compute_", "has_", "make_", "split_", "merge_", "longest_", "all_",
+    "parse_", "encode_", "largest_", "prime_", "next_", "string_", "list_", "digit_",
+]  # fmt: skip
+WRAP = [
+    "Complete the following Python function.\n```python\n%s```", "Complete this function:\n\n%s", "%s",
+    "Write the body of this Python function:\n\n%s",
+    "Implement this function in Python.\n\n%s\nExplain your code.",
+    "```python\n%s```\nFinish the code.", "Please complete the code below.\n\n```python\n%s```",
+    "Complete the following Python code. Return the whole function.\n```python\n%s```",
+]  # fmt: skip
 
 
 def distinct4(ids: list[int]) -> float:
@@ -129,7 +148,8 @@ class Author:
 
     def answer_request(self, prompt: list[int], kind: str) -> Request:
         greedy = self.rng.random() < 0.85
-        return Request(prompt, self.answer_limit, 0.0 if greedy else self.rng.choice([0.5, 0.7, 1.0]), f"answer:{kind}")
+        temperature = 0.0 if greedy else self.rng.choice([0.5, 0.7, 1.0])
+        return Request(prompt, self.answer_limit, temperature, f"answer:{kind}")
 
     def system(self) -> str:
         return SYSTEM if self.rng.random() < 0.5 else ""
@@ -153,7 +173,12 @@ class Author:
             return Request(self.encode(lead + start), 140, rng.choice([0.8, 1.0]), f"stub:{start}")
         kind, starts = next(
             (k, s)
-            for limit, k, s in [(0.55, "code", ASK_CODE), (0.67, "maths", MATHS), (0.77, "text", TEXT), (1, "chat", OPEN)]
+            for limit, k, s in (
+                (0.55, "code", ASK_CODE),
+                (0.67, "maths", MATHS),
+                (0.77, "text", TEXT),
+                (1.0, "chat", OPEN),
+            )
             if x < limit
         )
         return Request(self.encode(self.system() + USER + rng.choice(starts)), 160, 1.0, f"user:{kind}")
@@ -197,7 +222,8 @@ def write_corpus(
     start, fast = time.monotonic(), target.device.type == "cuda"
     author = Author(tokenizer, seed, answer_limit, min(288, room - 64))
     engine = Engine(target, slots, room, answer_limit, STOPS, cut_loops=True, fast=fast)
-    print(f"engine ready {time.monotonic() - start:.0f}s, {len(author.functions)} library functions", flush=True)
+    ready = time.monotonic() - start
+    print(f"engine ready {ready:.0f}s, {len(author.functions)} library functions", flush=True)
     start, last = time.monotonic(), time.monotonic()
 
     def finished(request: Request) -> None:
@@ -207,15 +233,17 @@ def write_corpus(
             last = time.monotonic()
             seen = sum(author.seen.values())
             rate = seen / (last - start)
-            print(f"  {last - start:.0f}s decoded {seen / 1e6:.1f}M ({rate / 1e3:.0f}k/s) kept "
-                  f"{author.corpus.tokens() / 1e6:.2f}M dropped {dict(author.dropped)}", flush=True)  # fmt: skip
+            kept = author.corpus.tokens() / 1e6
+            print(f"  {last - start:.0f}s decoded {seen / 1e6:.1f}M ({rate / 1e3:.0f}k/s) kept {kept:.2f}M")
+            print(f"  dropped {dict(author.dropped)}", flush=True)
 
     engine.run(author.draw, finished, deadline=start + seconds)
     corpus = author.corpus
     kinds = Counter(corpus.kinds)
-    print(f"corpus {len(corpus.answers)} answers {corpus.tokens()} tokens {dict(kinds)} "
-          f"dropped {dict(author.dropped)} decoded {dict(author.seen)}", flush=True)  # fmt: skip
+    print(f"corpus {len(corpus.answers)} answers {corpus.tokens()} tokens {dict(kinds)}")
+    print(f"dropped {dict(author.dropped)} decoded {dict(author.seen)}", flush=True)
     for i in range(0, len(corpus.answers), max(1, len(corpus.answers) // 6)):
-        print(repr(tokenizer.decode(corpus.prompts[i].tolist(), skip_special_tokens=False))[-220:], "=>",
-              repr(tokenizer.decode(corpus.answers[i].tolist()))[:160], file=sys.stdout, flush=True)  # fmt: skip
+        prompt = tokenizer.decode(corpus.prompts[i].tolist(), skip_special_tokens=False)
+        answer = tokenizer.decode(corpus.answers[i].tolist())
+        print(repr(prompt[-200:]), "=>", repr(answer[:160]), flush=True)
     return corpus

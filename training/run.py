@@ -85,9 +85,13 @@ def main() -> None:
     final = load_drafter(a.out).to(device).eval()  # as saved, rounded to bfloat16
     exact = Target(weights, torch.float32, device)
     tau = evaluate(exact, final, tokenizer, a.new, a.evaluate, [15, 32, 64, 128], a.workers)
-    summary = {"arguments": {k: str(v) for k, v in vars(a).items() if k not in ("gguf", "out")},
-               "tokens": corpus.tokens(), "answers": len(corpus.answers), "log": log[:: max(1, len(log) // 40)],
-               "tau": tau}  # fmt: skip
+    summary = {
+        "arguments": {k: str(v) for k, v in vars(a).items() if k not in ("gguf", "out")},
+        "tokens": corpus.tokens(),
+        "answers": len(corpus.answers),
+        "log": log[:: max(1, len(log) // 40)],
+        "tau": tau,
+    }
     (a.out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")
     print(f"done {time.monotonic() - begin:.0f}s", flush=True)
 

@@ -62,7 +62,9 @@ def before_attention(
     return _rotate(q, cos, sin), _rotate(k, cos, sin), v
 
 
-def after_attention(x: Tensor, mixed: Tensor, out: Tensor, norm: Tensor, gate_up: Tensor, down: Tensor) -> Tensor:
+def after_attention(
+    x: Tensor, mixed: Tensor, out: Tensor, norm: Tensor, gate_up: Tensor, down: Tensor
+) -> Tensor:
     x = x + F.linear(mixed, out)
     gate, up = F.linear(F.rms_norm(x, (HIDDEN,), norm, EPS), gate_up).chunk(2, -1)
     return x + F.linear(F.silu(gate) * up, down)

@@ -61,10 +61,8 @@ def pack(corpus: Corpus, order: np.ndarray, s: Settings) -> Iterator[Batch]:
         anchors = np.argpartition(-keys, s.anchors, 1)[:, : s.anchors]
         anchors.sort(1)
         real = np.take_along_axis(allowed, anchors, 1)
-        yield {
-            k: torch.from_numpy(v)
-            for k, v in {"ids": ids, "doc": doc, "position": position, "anchors": anchors, "real": real}.items()
-        }
+        batch = {"ids": ids, "doc": doc, "position": position, "anchors": anchors, "real": real}
+        yield {k: torch.from_numpy(v) for k, v in batch.items()}
 
 
 def stream(corpus: Corpus, s: Settings, device: torch.device, seed: int) -> Iterator[Batch]:
@@ -90,7 +88,7 @@ def flex(q: Tensor, k: Tensor, v: Tensor, mask: Any) -> Tensor:
 
 
 class Masks:
-    """Document-causal masks for the target, block masks for the drafter; for flex on CUDA, dense elsewhere."""
+    """Document-causal masks for the target, block masks for the drafter: flex on CUDA, dense elsewhere."""
 
     def __init__(self, use_flex: bool) -> None:
         self.use_flex = use_flex
@@ -235,7 +233,8 @@ class Trainer:
         start, step, saved = time.monotonic(), 0, time.monotonic()
         while (gone := time.monotonic() - start) < s.seconds:
             f = gone / s.seconds
-            factor = f / s.warmup if f < s.warmup else 0.5 * (1 + math.cos(math.pi * (f - s.warmup) / (1 - s.warmup)))
+            cosine = 0.5 * (1 + math.cos(math.pi * (f - s.warmup) / (1 - s.warmup)))
+            factor = f / s.warmup if f < s.warmup else cosine
             for group, rate in zip((g for o in optimizers for g in o.param_groups), base, strict=True):
                 group["lr"] = rate * max(factor, 0.002)
             loss, _, _ = self.loss(next(batches))
@@ -247,10 +246,10 @@ class Trainer:
             step += 1
             if step % s.log_every == 0:
                 value, lead = self.held_out(test)
-                log.append({"step": step, "seconds": time.monotonic() - start, "loss": loss.item(), "held": value,
-                            "lead": lead})  # fmt: skip
-                print("  step {step} {seconds:.0f}s loss {loss:.3f} held-out {held:.3f} lead {lead:.3f}".format(**log[-1]),
-                      flush=True)  # fmt: skip
+                entry = {"step": step, "seconds": gone, "loss": loss.item(), "held": value, "lead": lead}
+                line = "  step {step} {seconds:.0f}s loss {loss:.3f} held-out {held:.3f} lead {lead:.3f}"
+                print(line.format(**entry), flush=True)
+                log.append(entry)
                 if time.monotonic() - saved > s.checkpoint_every:
                     saved = time.monotonic()
                     save(self.drafter, folder, parts)
