@@ -10,15 +10,12 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 from urllib.parse import quote
 
-from huggingface_hub import constants
+from huggingface_hub import constants, get_session
 from huggingface_hub.errors import HfHubHTTPError
-from huggingface_hub.utils import (  # type: ignore[attr-defined]
-    build_hf_headers,
-    hf_raise_for_status,
-    http_stream_backoff,
-)
+from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # type: ignore[attr-defined]
 
 from surefoot.errors import InputError
 
@@ -27,6 +24,10 @@ HTTPError: type[Exception] = HfHubHTTPError.__bases__[0]
 
 TIMEOUT = 20.0
 RETRIES = 2
+PASSING = frozenset({408, 429, 500, 502, 503, 504})
+LONGEST_PAUSE = 30.0
+BACKOFF = 0.5
+"""Seconds before the first retry; a `Retry-After` of the hub wins."""
 
 
 class HubRequests:
@@ -57,30 +58,25 @@ class HubRequests:
         return f"{constants.ENDPOINT}/{self.repository}/resolve/{quote(revision, safe='')}/{quote(path)}"
 
     def _get(self, url: str, limit: int, extra: dict[str, str] | None = None, start: int = 0) -> bytes:
-        for attempt in range(RETRIES + 1):
+        """Ask, and ask again after passing trouble: a lost connection, too many requests, a server error."""
+        for attempt in range(RETRIES):
             try:
                 return self._once(url, limit, extra or {}, start)
-            except HfHubHTTPError:
-                raise
-            except HTTPError:
-                if attempt == RETRIES:
+            except HTTPError as error:
+                response = error.response if isinstance(error, HfHubHTTPError) else None
+                if response is not None and response.status_code not in PASSING:
                     raise
-        raise AssertionError("unreachable")
+                time.sleep(_pause(attempt, response))
+        return self._once(url, limit, extra or {}, start)
 
     def _once(self, url: str, limit: int, extra: dict[str, str], start: int) -> bytes:
         began = time.monotonic()
         received = bytearray()
         status = 0
-        requests = http_stream_backoff(
-            "GET",
-            url,
-            headers={**self.headers, **extra},
-            timeout=TIMEOUT,
-            max_retries=RETRIES,
-            base_wait_time=0.2,
-        )
         try:
-            with requests as response:
+            with get_session().stream(
+                "GET", url, headers={**self.headers, **extra}, timeout=TIMEOUT
+            ) as response:
                 status = response.status_code
                 if status >= 400:
                     response.read()
@@ -89,13 +85,19 @@ class HubRequests:
                     raise InputError(f"the hub ignores range requests: {url}")
                 for chunk in response.iter_bytes():
                     received += chunk
-                    if len(received) >= limit:
+                    if len(received) > limit:
                         break
         finally:
             if self.log is not None:
                 spent = 1000 * (time.monotonic() - began)
                 self.log(f"GET {url} {extra.get('Range', '')} -> {status}, {len(received)} B, {spent:.0f} ms")
         return bytes(received[:limit])
+
+
+def _pause(attempt: int, response: Any) -> float:
+    """Seconds to wait: what the hub asks for, within bounds, or ever longer."""
+    asked = response.headers.get("Retry-After", "") if response is not None else ""
+    return min(float(asked), LONGEST_PAUSE) if asked.isdecimal() else BACKOFF * 2**attempt
 
 
 def token_source() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from surefoot.checkpoints.checkpoint import Checkpoint, understand
@@ -45,6 +44,10 @@ def take(reference: str, revision: str | None = None, log: Log | None = None) ->
 
 def take_all(references: tuple[str, ...], revision: str | None, log: Log | None = None) -> list[Snapshot]:
     """Snapshots of several references at once; `revision` is that of the first."""
+    if len(references) == 1:
+        return [take(references[0], revision, log)]
+    from concurrent.futures import ThreadPoolExecutor
+
     revisions = (revision, *(None for _ in references[1:]))
     with ThreadPoolExecutor(len(references)) as pool:
         return list(pool.map(lambda entry: take(entry[0], entry[1], log), zip(references, revisions, strict=True)))

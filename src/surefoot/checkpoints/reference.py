@@ -22,14 +22,14 @@ def read_local(reference: str) -> Snapshot | None:
         UsageError: neither a path nor a repository id.
         InputError: a path that cannot be read as a checkpoint.
     """
-    path = Path(reference).expanduser()
     try:
+        path = Path(reference or "\0").expanduser()
         if path.is_dir():
             return read_folder(path)
         if path.is_file():
             return read_gguf(path) if path.suffix == ".gguf" else _read_json(path)
         exists = path.exists()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise UsageError(f"not a path and not a repository id: {reference[:200]!r}") from error
     if exists:
         raise UsageError(f"{reference[:200]} is neither a file nor a folder")
