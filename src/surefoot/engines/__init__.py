@@ -1,6 +1,7 @@
 """What an installed engine can do, from its own files and its own argument resolution."""
 
 from surefoot.engines.engine import Architecture, Engine, Engines, Plugin, Quantization, RunningEngine
+from surefoot.engines.limits import Situation, judge_limits
 
 __all__ = [
     "COLLECTOR",
@@ -10,6 +11,8 @@ __all__ = [
     "Plugin",
     "Quantization",
     "RunningEngine",
+    "Situation",
+    "judge_limits",
 ]
 
 COLLECTOR = "surefoot.engines.probe.engine"
