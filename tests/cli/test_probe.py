@@ -37,3 +37,25 @@ def test_a_host_that_cannot_be_asked_is_unknown() -> None:
     done = surefoot("probe", "host.invalid")
     assert done.returncode == 3
     assert done.stderr.startswith("error: host.invalid: its name cannot be resolved")
+
+
+def test_an_engine_s_refusal_is_a_failure(tmp_path: Path) -> None:
+    package = tmp_path / "env" / "lib" / "python3.11" / "site-packages" / "sglang" / "srt"
+    package.mkdir(parents=True)
+    (package / "server_args.py").write_text(
+        "def prepare_server_args(argv):\n    raise ValueError('no such model')\n"
+    )
+    (tmp_path / "env" / "bin").mkdir()
+    python = tmp_path / "env" / "bin" / "python3"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{package.parent.parent}" exec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    done = surefoot("probe", "--search", str(tmp_path / "env"), "--ask-engine", "--model-path x")
+    assert done.returncode == 1, done.stderr
+    assert "dies of" in done.stdout
+    assert "ValueError: no such model" in done.stdout
+
+
+def test_asking_an_engine_that_is_not_there_is_unknown(tmp_path: Path) -> None:
+    done = surefoot("probe", "--ask-engine", "--model-path 'unclosed")
+    assert done.returncode == 2
+    assert "No closing quotation" in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 
 import click
@@ -18,6 +20,11 @@ import click
 @click.option(
     "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="For ssh -F."
 )
+@click.option(
+    "--ask-engine",
+    metavar="ARGUMENTS",
+    help="Let each SGLang there resolve this command line, such as '--model-path M --tp 8'.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print machine.json instead of the summary.")
 def command(
     host: str | None,
@@ -26,6 +33,7 @@ def command(
     model_folder: str | None,
     search: tuple[str, ...],
     ssh_config: Path | None,
+    ask_engine: str | None,
     as_json: bool,
 ) -> None:
     """Ask HOST (this machine without one) what it is and which engines it has.
@@ -33,11 +41,14 @@ def command(
     HOST is anything your ssh understands. Nothing is installed or written there.
     """
     from surefoot.asking import Asked
-    from surefoot.hosts import probe, write_host
+    from surefoot.hosts import ask_engines, probe, write_host
     from surefoot.records import to_json
     from surefoot.reports.host import show_host
 
-    found = probe(Asked(host, python, ssh_config), model_folder=model_folder, search=search)
+    asked = Asked(host, python, ssh_config)
+    found = probe(asked, model_folder=model_folder, search=search)
+    if ask_engine is not None:
+        found = ask_engines(found, _words(ask_engine), asked)
     if output is not None:
         write_host(output, found)
     if as_json:
@@ -46,3 +57,12 @@ def command(
         show_host(found)
         if output is not None:
             click.echo(f"written to {output}")
+    if any(resolution.error for resolution in found.resolutions):
+        sys.exit(1)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{error} in {text!r}", param_hint="--ask-engine") from error

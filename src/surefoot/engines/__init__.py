@@ -2,6 +2,7 @@
 
 from surefoot.engines.engine import Architecture, Engine, Engines, Plugin, Quantization, RunningEngine
 from surefoot.engines.limits import Situation, judge_limits
+from surefoot.engines.resolve import Resolution, resolve_arguments
 
 __all__ = [
     "COLLECTOR",
@@ -10,9 +11,11 @@ __all__ = [
     "Engines",
     "Plugin",
     "Quantization",
+    "Resolution",
     "RunningEngine",
     "Situation",
     "judge_limits",
+    "resolve_arguments",
 ]
 
 COLLECTOR = "surefoot.engines.probe.engine"
