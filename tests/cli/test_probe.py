@@ -59,3 +59,21 @@ def test_asking_an_engine_that_is_not_there_is_unknown(tmp_path: Path) -> None:
     done = surefoot("probe", "--ask-engine", "--model-path 'unclosed")
     assert done.returncode == 2
     assert "No closing quotation" in done.stderr
+
+
+def test_an_answer_fetched_by_hand_becomes_machine_json(tmp_path: Path) -> None:
+    ship = subprocess.run(
+        [sys.executable, "-m", "surefoot.hosts.ship"], capture_output=True, text=True, check=True
+    )
+    (tmp_path / "probe.py").write_text(ship.stdout)
+    printed = subprocess.run([sys.executable, tmp_path / "probe.py"], capture_output=True, check=True).stdout
+    answer, path = tmp_path / "answer.txt", tmp_path / "machine.json"
+    answer.write_bytes(b"Welcome to the cluster\n" + printed)
+    done = surefoot("probe", "gpu-box", "--answer", str(answer), "-o", str(path))
+    assert done.returncode == 0, done.stderr
+    assert read_host(path).machine.name == "gpu-box"
+    assert read_host(path).machine.memory is not None
+    answer.write_bytes(printed[:-60])
+    assert "cut off" in surefoot("probe", "gpu-box", "--answer", str(answer)).stderr
+    answer.write_bytes(b"nothing of the kind\n")
+    assert "no probe's answer is in it" in surefoot("probe", "gpu-box", "--answer", str(answer)).stderr

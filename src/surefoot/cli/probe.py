@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -25,6 +26,11 @@ import click
     metavar="ARGUMENTS",
     help="Let each SGLang there resolve this command line, such as '--model-path M --tp 8'.",
 )
+@click.option(
+    "--answer",
+    type=click.File("rb"),
+    help="Describe HOST from what the program of `python -m surefoot.hosts.ship` printed there.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print machine.json instead of the summary.")
 def command(
     host: str | None,
@@ -34,19 +40,24 @@ def command(
     search: tuple[str, ...],
     ssh_config: Path | None,
     ask_engine: str | None,
+    answer: BinaryIO | None,
     as_json: bool,
 ) -> None:
     """Ask HOST (this machine without one) what it is and which engines it has.
 
     HOST is anything your ssh understands. Nothing is installed or written there.
     """
-    from surefoot.asking import Asked
-    from surefoot.hosts import ask_engines, probe, write_host
+    from surefoot.asking import Asked, read_answer
+    from surefoot.hosts import ask_engines, host_from_answer, probe, write_host
     from surefoot.records import to_json
     from surefoot.reports.host import show_host
 
     asked = Asked(host, python, ssh_config)
-    found = probe(asked, model_folder=model_folder, search=search)
+    if answer is not None:
+        name = host or "localhost"
+        found = host_from_answer(name, read_answer(answer.read(), name))
+    else:
+        found = probe(asked, model_folder=model_folder, search=search)
     if ask_engine is not None:
         found = ask_engines(found, _words(ask_engine), asked)
     if output is not None:

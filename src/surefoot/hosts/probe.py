@@ -26,17 +26,17 @@ def program(model_folder: str | None = None, search: Sequence[str] = ()) -> Prog
 def probe(asked: Asked, *, model_folder: str | None = None, search: Sequence[str] = ()) -> Host:
     """Describe a host. Raises `HostError` when it cannot be asked; parts that fail alone are unknown."""
     start = time.monotonic()
-    answer = ask(program(model_folder, search), asked)
+    found = host_from_answer(asked.host or "localhost", ask(program(model_folder, search), asked))
+    return replace(found, seconds=round(time.monotonic() - start, 3))
+
+
+def host_from_answer(name: str, answer: dict[str, Any]) -> Host:
+    """The host that a probe's answer describes. Raises `HostError` when it holds no parts."""
     parts = answer.get("parts")
     if not isinstance(parts, dict):
-        raise HostError(f"{asked.name}: the probe's answer is damaged")
+        raise HostError(f"{name}: the probe's answer is damaged")
     found, reason = _engines(parts.get("engines"))
-    return Host(
-        machine=machine_from_parts(asked.host or "localhost", parts),
-        engines=found,
-        engines_unknown=reason,
-        seconds=round(time.monotonic() - start, 3),
-    )
+    return Host(machine=machine_from_parts(name, parts), engines=found, engines_unknown=reason)
 
 
 def ask_engines(found: Host, arguments: Sequence[str], asked: Asked) -> Host:
