@@ -6,7 +6,7 @@ PIP := $(VENV)/bin/pip install --quiet --constraint constraints.txt
 .PHONY: demo test check sshd clean
 
 demo: $(VENV)/.demo
-	$(VENV)/bin/surefoot --help
+	$(VENV)/bin/surefoot bench
 
 test: $(VENV)/.dev sshd
 	$(MAKE) --no-print-directory check

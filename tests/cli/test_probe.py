@@ -9,9 +9,7 @@ from surefoot.hosts import read_host
 
 
 def surefoot(*args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "surefoot", *args], capture_output=True, text=True, timeout=120
-    )
+    return subprocess.run([sys.executable, "-m", "surefoot", *args], capture_output=True, text=True, timeout=120)
 
 
 def test_summary_and_machine_json(tmp_path: Path) -> None:
@@ -42,9 +40,7 @@ def test_a_host_that_cannot_be_asked_is_unknown() -> None:
 def test_an_engine_s_refusal_is_a_failure(tmp_path: Path) -> None:
     package = tmp_path / "env" / "lib" / "python3.11" / "site-packages" / "sglang" / "srt"
     package.mkdir(parents=True)
-    (package / "server_args.py").write_text(
-        "def prepare_server_args(argv):\n    raise ValueError('no such model')\n"
-    )
+    (package / "server_args.py").write_text("def prepare_server_args(argv):\n    raise ValueError('no such model')\n")
     (tmp_path / "env" / "bin").mkdir()
     python = tmp_path / "env" / "bin" / "python3"
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{package.parent.parent}" exec "{sys.executable}" "$@"\n')
@@ -62,9 +58,7 @@ def test_asking_an_engine_that_is_not_there_is_unknown(tmp_path: Path) -> None:
 
 
 def test_an_answer_fetched_by_hand_becomes_machine_json(tmp_path: Path) -> None:
-    ship = subprocess.run(
-        [sys.executable, "-m", "surefoot.hosts.ship"], capture_output=True, text=True, check=True
-    )
+    ship = subprocess.run([sys.executable, "-m", "surefoot.hosts.ship"], capture_output=True, text=True, check=True)
     (tmp_path / "probe.py").write_text(ship.stdout)
     printed = subprocess.run([sys.executable, tmp_path / "probe.py"], capture_output=True, check=True).stdout
     answer, path = tmp_path / "answer.txt", tmp_path / "machine.json"

@@ -34,9 +34,7 @@ def test_a_virtual_environment_with_an_odd_name(tmp_path: Path) -> None:
     (site / "torch" / "version.py").write_text("cuda: Optional[str] = '13.0'\n")
     plugin = site / "my_spec-1.0.dist-info"
     plugin.mkdir()
-    (plugin / "entry_points.txt").write_text(
-        "[console_scripts]\nx = y\n[sglang.srt.plugins]\nspec = my.spec:load\n"
-    )
+    (plugin / "entry_points.txt").write_text("[console_scripts]\nx = y\n[sglang.srt.plugins]\nspec = my.spec:load\n")
     (entry,) = found_in(tmp_path)
     assert entry["version"] == "0.5.11"
     assert entry["python"] == str(python)

@@ -82,10 +82,7 @@ def test_what_blocks_on_0_5_23(changes: dict[str, object], code: str) -> None:
 
 def test_what_does_not_apply_says_nothing() -> None:
     assert codes("0.5.23", replace(FOUNDING, attention_backend="trtllm_mla", sm=100)) == set()
-    assert (
-        codes("0.5.23", replace(FOUNDING, attention_backend="flashinfer", strategy="ddtree", mla=False))
-        == set()
-    )
+    assert codes("0.5.23", replace(FOUNDING, attention_backend="flashinfer", strategy="ddtree", mla=False)) == set()
 
 
 def test_what_is_not_known_is_unknown_never_fine() -> None:

@@ -109,9 +109,7 @@ def test_a_torn_install_names_what_is_missing(tmp_path: Path) -> None:
     (registry / "attention_registry.py").write_text('@register_attention_backend("only")\ndef f(): pass\n')
     models = tmp_path / "srt" / "models"
     models.mkdir()
-    (models / "good.py").write_bytes(
-        b"\xef\xbb\xbfclass A(B):\n    def f(self): return 1 +\n\nEntryClass = [A]\n"
-    )
+    (models / "good.py").write_bytes(b"\xef\xbb\xbfclass A(B):\n    def f(self): return 1 +\n\nEntryClass = [A]\n")
     (models / "bad.py").write_bytes(b"class A(:\n")
     found = read_sglang(str(tmp_path))
     assert found["attention_backends"] == ["only"]

@@ -70,9 +70,7 @@ class Asked:
 
     def __post_init__(self) -> None:
         if self.host is not None and not re.fullmatch(r"[^\s\x00-\x1f\x7f-]\S*", self.host):
-            raise UsageError(
-                f"not a host name: {self.host!r}", remedy="write HOST, user@HOST or ssh://HOST:PORT"
-            )
+            raise UsageError(f"not a host name: {self.host!r}", remedy="write HOST, user@HOST or ssh://HOST:PORT")
         if self.python is not None and (not self.python or set("\n\r\0") & set(self.python)):
             raise UsageError(f"not the path of a Python: {self.python!r}")
 
@@ -201,9 +199,7 @@ def _framed(output: bytes, mark: str, asked: Asked, complaint: str, status: int)
         raise _no_answer(output, asked, complaint, status)
     stop = output.find(end, start)
     if stop < 0:
-        raise HostError(
-            f"{asked.name}: the probe was cut off in the middle of its answer{_because(complaint)}"
-        )
+        raise HostError(f"{asked.name}: the probe was cut off in the middle of its answer{_because(complaint)}")
     try:
         answer = json.loads(output[start + len(begin) : stop])
     except ValueError:

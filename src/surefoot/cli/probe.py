@@ -12,15 +12,11 @@ import click
 
 @click.command("probe")
 @click.argument("host", required=False)
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write machine.json here."
-)
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write machine.json here.")
 @click.option("--python", metavar="PATH", help="The Python on that host to use (3.8 or newer).")
 @click.option("--model-folder", metavar="PATH", help="A folder on that host whose free space matters.")
 @click.option("--search", multiple=True, metavar="PATH", help="Look for engines below this folder too.")
-@click.option(
-    "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="For ssh -F."
-)
+@click.option("--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="For ssh -F.")
 @click.option(
     "--ask-engine",
     metavar="ARGUMENTS",

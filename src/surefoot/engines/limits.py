@@ -125,9 +125,7 @@ def _holds(wanted: bool | tuple[str, ...] | Range, value: str | int | bool | Non
 
 def _evidence(limit: Limit) -> tuple[Fact, ...]:
     return tuple(
-        Fact(
-            "contains" if p.contains else "lacks", p.contains or p.lacks, f"{p.package} {p.file}", Method.READ
-        )
+        Fact("contains" if p.contains else "lacks", p.contains or p.lacks, f"{p.package} {p.file}", Method.READ)
         for p in limit.proof
     )
 

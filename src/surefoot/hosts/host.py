@@ -54,9 +54,7 @@ def read_host(path: Path) -> Host:
     try:
         layout = msgspec.json.decode(data, type=_Layout).schema
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} is not a machine.json: {error}", remedy=f"surefoot probe HOST -o {path}"
-        ) from error
+        raise InputError(f"{path} is not a machine.json: {error}", remedy=f"surefoot probe HOST -o {path}") from error
     if layout > SCHEMA:
         raise InputError(
             f"{path} was written by a newer Surefoot (layout {layout}, this one reads up to {SCHEMA})",

@@ -47,12 +47,8 @@ def ask_engines(found: Host, arguments: Sequence[str], asked: Asked) -> Host:
     installed = [e for e in found.engines.installed if e.kind == "sglang"] if found.engines else []
     askable = [engine for engine in installed if engine.python is not None] or installed
     if not askable:
-        raise UnknownError(
-            f"no SGLang was found on {asked.name}", remedy="name its environment's folder with --search"
-        )
-    answers = [
-        engines.resolve_arguments(e, arguments, host=asked.host, ssh_config=asked.ssh_config) for e in askable
-    ]
+        raise UnknownError(f"no SGLang was found on {asked.name}", remedy="name its environment's folder with --search")
+    answers = [engines.resolve_arguments(e, arguments, host=asked.host, ssh_config=asked.ssh_config) for e in askable]
     return replace(found, resolutions=tuple(answers))
 
 

@@ -43,12 +43,9 @@ def _machine(name: str, entry: dict[str, Any]) -> Machine:
     mib = entry["gpu"].pop("memory_mib", None)
     memory = None if mib is None else mib * 2**20
     gpus = tuple(
-        msgspec.convert({"index": index, "memory_total": memory, **entry["gpu"]}, Gpu)
-        for index in range(count)
+        msgspec.convert({"index": index, "memory_total": memory, **entry["gpu"]}, Gpu) for index in range(count)
     )
-    links = tuple(
-        msgspec.convert({"a": a, "b": b, **entry["link"]}, GpuLink) for a, b in combinations(range(count), 2)
-    )
+    links = tuple(msgspec.convert({"a": a, "b": b, **entry["link"]}, GpuLink) for a, b in combinations(range(count), 2))
     ram = msgspec.convert(entry["memory"], Memory) if "memory" in entry else None
     told = {"accelerators"} if ram is None else {"accelerators", "memory"}
     return Machine(

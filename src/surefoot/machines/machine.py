@@ -80,9 +80,7 @@ class Machine:
         return next((entry.reason for entry in self.unknown if entry.part == part), "it was not asked for")
 
 
-PARTS = tuple(
-    field.name for field in fields(Machine) if field.name not in ("name", "origin", "unknown", "sources")
-)
+PARTS = tuple(field.name for field in fields(Machine) if field.name not in ("name", "origin", "unknown", "sources"))
 """The fields of `Machine` that a probe fills."""
 
 

@@ -64,9 +64,7 @@ def _show_engines(host: Host, console: Console) -> None:
 
 
 def _show_resolution(resolution: Resolution, console: Console) -> None:
-    console.print(
-        f"\n[bold]asked[/bold]  {escape(resolution.package)}", escape(" ".join(resolution.command_line))
-    )
+    console.print(f"\n[bold]asked[/bold]  {escape(resolution.package)}", escape(" ".join(resolution.command_line)))
     for warning in resolution.warnings:
         console.print("  [yellow]warns[/yellow] ", escape(warning))
     if resolution.error is not None:
@@ -87,14 +85,10 @@ def _engine_rows(engine: Engine) -> list[tuple[str, str]]:
             rows.append(("", f"choosable but not registered: {' '.join(sorted(unregistered))}"))
     if engine.architectures is not None:
         capturing = sum(a.captures_hidden_states for a in engine.architectures)
-        rows.append(
-            ("models", f"{len(engine.architectures)} architectures, {capturing} can feed a DFlash drafter")
-        )
+        rows.append(("models", f"{len(engine.architectures)} architectures, {capturing} can feed a DFlash drafter"))
     if engine.speculative_algorithms is not None:
         others = {True: "; others can register", False: "; no others can register"}
-        note = (
-            others.get(engine.out_of_tree_algorithms, "") if engine.out_of_tree_algorithms is not None else ""
-        )
+        note = others.get(engine.out_of_tree_algorithms, "") if engine.out_of_tree_algorithms is not None else ""
         rows.append(("speculative", " ".join(engine.speculative_algorithms) + note))
     if engine.quantization is not None:
         rows.append(("quantization", " ".join(q.name for q in engine.quantization)))
@@ -110,9 +104,7 @@ def _rows(machine: Machine) -> list[tuple[str, str]]:
         rows += _gpus(machine)
     if machine.processor is not None:
         cpu = machine.processor
-        rows.append(
-            ("processor", f"{cpu.model or 'unknown'}, {cpu.cores} cores, {cpu.usable_threads} threads usable")
-        )
+        rows.append(("processor", f"{cpu.model or 'unknown'}, {cpu.cores} cores, {cpu.usable_threads} threads usable"))
     if machine.memory is not None:
         memory = machine.memory
         text = both(memory.total)
@@ -125,9 +117,7 @@ def _rows(machine: Machine) -> list[tuple[str, str]]:
         rows.append(("memory", text))
     for disk in machine.disks or ():
         note = "" if disk.exists else ", not there yet"
-        rows.append(
-            (disk.role, f"{both(disk.free)} free at {disk.path} ({disk.filesystem or 'unknown'}{note})")
-        )
+        rows.append((disk.role, f"{both(disk.free)} free at {disk.path} ({disk.filesystem or 'unknown'}{note})"))
     if machine.hub is not None:
         token = f"token in {machine.hub.token_source}" if machine.hub.token_source else "no token"
         rows.append(("hub", f"{len(machine.hub.models)} models cached, {token}"))
@@ -182,9 +172,7 @@ def _gpu(gpu: Gpu) -> str:
 
 
 def _cached(model: CachedModel) -> str:
-    states = [
-        f"{revision.commit[:8]} {revision.state} {binary(revision.bytes)}" for revision in model.revisions
-    ]
+    states = [f"{revision.commit[:8]} {revision.state} {binary(revision.bytes)}" for revision in model.revisions]
     if model.partial_files:
         states.append(f"{model.partial_files} cut-off downloads")
     return f"{model.repo}: {', '.join(states) or 'empty'}"

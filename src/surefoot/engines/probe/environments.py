@@ -119,9 +119,7 @@ def _walk(root: str) -> Iterator[str]:
 
 def _worth_a_look(entry: os.DirEntry[str]) -> bool:
     try:
-        return (not entry.name.startswith(".") or "venv" in entry.name) and entry.is_dir(
-            follow_symlinks=False
-        )
+        return (not entry.name.startswith(".") or "venv" in entry.name) and entry.is_dir(follow_symlinks=False)
     except OSError:
         return False
 
@@ -182,9 +180,7 @@ def _interpreter(site: str) -> str | None:
 
 
 def _cuda(site: str) -> str | None:
-    match = re.search(
-        r"^cuda[^=\n]*=\s*'([^']+)'", read(os.path.join(site, "torch", "version.py")) or "", re.M
-    )
+    match = re.search(r"^cuda[^=\n]*=\s*'([^']+)'", read(os.path.join(site, "torch", "version.py")) or "", re.M)
     return match.group(1) if match else None
 
 

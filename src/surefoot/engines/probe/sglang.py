@@ -40,10 +40,7 @@ def _attention(srt: str) -> dict[str, Any]:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             for mark in node.decorator_list:
-                if (
-                    isinstance(mark, ast.Call)
-                    and getattr(mark.func, "id", "") == "register_attention_backend"
-                ):
+                if isinstance(mark, ast.Call) and getattr(mark.func, "id", "") == "register_attention_backend":
                     names |= {a.value for a in mark.args if isinstance(a, ast.Constant)}
     return {"attention_backends": sorted(str(name) for name in names)}
 
@@ -75,9 +72,7 @@ def _algorithms(srt: str) -> dict[str, Any]:
         "speculative_choices": None,
     }
     if not answer["out_of_tree_algorithms"]:
-        answer["speculative_choices"] = _argument_choices(
-            parse(srt, "server_args.py"), "--speculative-algorithm"
-        )
+        answer["speculative_choices"] = _argument_choices(parse(srt, "server_args.py"), "--speculative-algorithm")
     return answer
 
 
@@ -160,9 +155,7 @@ def _mla(srt: str) -> dict[str, Any]:
 def _assigns_mla(node: ast.stmt) -> bool:
     value = node.value if isinstance(node, ast.Assign) else None
     return (
-        isinstance(value, ast.Attribute)
-        and value.attr == "MLA"
-        and getattr(value.value, "id", "") == "AttentionArch"
+        isinstance(value, ast.Attribute) and value.attr == "MLA" and getattr(value.value, "id", "") == "AttentionArch"
     )
 
 
@@ -189,10 +182,7 @@ def _draft_backends(srt: str) -> dict[str, Any]:
         path = os.path.join(srt, "speculative", name)
         if os.path.exists(path):
             for node in ast.walk(parse(path)):
-                if (
-                    isinstance(node, ast.Assign)
-                    and getattr(node.targets[0], "id", "") == "supported_draft_backends"
-                ):
+                if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "supported_draft_backends":
                     return {"dflash_draft_backends": strings(node.value)}
             return {"dflash_draft_backends": _choices(srt)["draft_attention_backend_choices"]}
     return {"dflash_draft_backends": None}

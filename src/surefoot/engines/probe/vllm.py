@@ -108,9 +108,7 @@ def _quantization(package: str) -> dict[str, Any]:
                 if isinstance(key, ast.Constant) and isinstance(entry, ast.Name):
                     classes[str(key.value)] = entry.id
     minimum = MinimumSm(folder)
-    known = [
-        {"name": n, "minimum_sm": minimum.of(classes[n], n) if n in classes else None} for n in sorted(names)
-    ]
+    known = [{"name": n, "minimum_sm": minimum.of(classes[n], n) if n in classes else None} for n in sorted(names)]
     return {"quantization": known, "quantization_choices": sorted(names)}
 
 

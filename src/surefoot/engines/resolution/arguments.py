@@ -71,9 +71,7 @@ def _resolved(arguments: list[str]) -> tuple[dict[str, Any], str]:
 
 
 def _plain_items(values: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: _plain(value) for name, value in values.items() if not _SECRET.search(name) or value is None
-    }
+    return {name: _plain(value) for name, value in values.items() if not _SECRET.search(name) or value is None}
 
 
 def _plain(value: Any) -> Any:

@@ -62,9 +62,7 @@ def _snapshot(path: str) -> dict[str, Any]:
     for index in INDEXES:
         if index in sizes:
             try:
-                expected |= set(
-                    json.loads(read(os.path.join(path, index), 1 << 28) or "")["weight_map"].values()
-                )
+                expected |= set(json.loads(read(os.path.join(path, index), 1 << 28) or "")["weight_map"].values())
             except (ValueError, KeyError, AttributeError):
                 return {"bytes": sum(sizes.values()), "state": "unknown", "missing": [index]}
     missing = sorted(expected - set(sizes))

@@ -42,9 +42,7 @@ def parse_query(text: str) -> dict[str, Any]:
 
 def _gpu(index: int, gpu: Any) -> dict[str, Any]:
     total = _mebibytes(gpu.findtext("fb_memory_usage/total"))
-    power = gpu.findtext("gpu_power_readings/current_power_limit") or gpu.findtext(
-        "power_readings/power_limit"
-    )
+    power = gpu.findtext("gpu_power_readings/current_power_limit") or gpu.findtext("power_readings/power_limit")
     return {
         "index": index,
         "vendor": "nvidia",
