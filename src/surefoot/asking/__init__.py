@@ -4,6 +4,6 @@
 """
 
 from surefoot.asking.program import Program, build
-from surefoot.asking.transport import Asked, HostError, ask
+from surefoot.asking.transport import Asked, HostError, ask, read_answer
 
-__all__ = ["Asked", "HostError", "Program", "ask", "build"]
+__all__ = ["Asked", "HostError", "Program", "ask", "build", "read_answer"]

@@ -99,10 +99,22 @@ def ask(program: Program, asked: Asked, *, seconds: float = SECONDS) -> dict[str
         HostError: unreachable, refused, too slow, too loud, cut off, or no usable Python there.
     """
     output, complaint, status = _exchange(asked, asked.standard_input(program), seconds)
-    answer = _framed(output, program.mark, asked, complaint, status)
-    if "refused" in answer:
-        raise HostError(f"{asked.name}: {answer['refused']}", remedy="name another Python with --python")
-    return answer
+    return _accepted(_framed(output, program.mark, asked, complaint, status), asked.name)
+
+
+def read_answer(output: bytes, name: str) -> dict[str, Any]:
+    """The answer in what a program printed when somebody ran it by hand on the host called `name`.
+
+    Raises:
+        HostError: there is none, or it is torn or damaged, or the Python there refused.
+    """
+    found = re.search(rb"\n%s ([0-9a-f]{32})\n" % BEGIN.encode(), b"\n" + output)
+    if found is None:
+        raise HostError(
+            f"{name}: no probe's answer is in it",
+            remedy="python -m surefoot.hosts.ship prints the program to run",
+        )
+    return _accepted(_framed(b"\n" + output, found.group(1).decode(), Asked(name), "", 0), name)
 
 
 def _exchange(asked: Asked, data: bytes, seconds: float) -> tuple[bytes, str, int]:
@@ -194,6 +206,12 @@ def _framed(output: bytes, mark: str, asked: Asked, complaint: str, status: int)
         answer = None
     if not isinstance(answer, dict):
         raise HostError(f"{asked.name}: the probe's answer is damaged")
+    return answer
+
+
+def _accepted(answer: dict[str, Any], name: str) -> dict[str, Any]:
+    if "refused" in answer:
+        raise HostError(f"{name}: {answer['refused']}", remedy="name another Python with --python")
     return answer
 
 

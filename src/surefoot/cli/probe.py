@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -14,6 +17,16 @@ import click
 @click.option("--model-folder", metavar="PATH", help="A folder on that host whose free space matters.")
 @click.option("--search", multiple=True, metavar="PATH", help="Look for engines below this folder too.")
 @click.option("--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="For ssh -F.")
+@click.option(
+    "--ask-engine",
+    metavar="ARGUMENTS",
+    help="Let each SGLang there resolve this command line, such as '--model-path M --tp 8'.",
+)
+@click.option(
+    "--answer",
+    type=click.File("rb"),
+    help="Describe HOST from what the program of `python -m surefoot.hosts.ship` printed there.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print machine.json instead of the summary.")
 def command(
     host: str | None,
@@ -22,18 +35,27 @@ def command(
     model_folder: str | None,
     search: tuple[str, ...],
     ssh_config: Path | None,
+    ask_engine: str | None,
+    answer: BinaryIO | None,
     as_json: bool,
 ) -> None:
     """Ask HOST (this machine without one) what it is and which engines it has.
 
     HOST is anything your ssh understands. Nothing is installed or written there.
     """
-    from surefoot.asking import Asked
-    from surefoot.hosts import probe, write_host
+    from surefoot.asking import Asked, read_answer
+    from surefoot.hosts import ask_engines, host_from_answer, probe, write_host
     from surefoot.records import to_json
     from surefoot.reports.host import show_host
 
-    found = probe(Asked(host, python, ssh_config), model_folder=model_folder, search=search)
+    asked = Asked(host, python, ssh_config)
+    if answer is not None:
+        name = host or "localhost"
+        found = host_from_answer(name, read_answer(answer.read(), name))
+    else:
+        found = probe(asked, model_folder=model_folder, search=search)
+    if ask_engine is not None:
+        found = ask_engines(found, _words(ask_engine), asked)
     if output is not None:
         write_host(output, found)
     if as_json:
@@ -42,3 +64,12 @@ def command(
         show_host(found)
         if output is not None:
             click.echo(f"written to {output}")
+    if any(resolution.error for resolution in found.resolutions):
+        sys.exit(1)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{error} in {text!r}", param_hint="--ask-engine") from error

@@ -1,6 +1,8 @@
 """What an installed engine can do, from its own files and its own argument resolution."""
 
 from surefoot.engines.engine import Architecture, Engine, Engines, Plugin, Quantization, RunningEngine
+from surefoot.engines.limits import Situation, judge_limits
+from surefoot.engines.resolve import Resolution, resolve_arguments
 
 __all__ = [
     "COLLECTOR",
@@ -9,7 +11,11 @@ __all__ = [
     "Engines",
     "Plugin",
     "Quantization",
+    "Resolution",
     "RunningEngine",
+    "Situation",
+    "judge_limits",
+    "resolve_arguments",
 ]
 
 COLLECTOR = "surefoot.engines.probe.engine"

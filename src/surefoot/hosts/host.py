@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from surefoot.engines import Engines
+from surefoot.engines import Engines, Resolution
 from surefoot.errors import InputError
 from surefoot.machines import Machine
 from surefoot.records import from_json, write_record
@@ -19,12 +19,15 @@ SCHEMA = 1
 class Host:
     """A machine and its engines (None: unknown, `engines_unknown` says why); asking took `seconds`.
 
+    `resolutions` are the engines' own answers for a command line, when they were asked.
+
     `schema` is the number of the layout of machine.json.
     """
 
     machine: Machine
     engines: Engines | None = None
     engines_unknown: str | None = None
+    resolutions: tuple[Resolution, ...] = ()
     seconds: float | None = None
     schema: int = SCHEMA
 

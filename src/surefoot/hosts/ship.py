@@ -1,6 +1,6 @@
 """`python -m surefoot.hosts.ship`: print the program that `surefoot probe` sends, to read or to run by hand.
 
-`python -m surefoot.hosts.ship | ssh HOST python3 -` prints the raw answer of a host.
+What it prints on a host that no SSH reaches becomes machine.json: `surefoot probe HOST --answer FILE`.
 """
 
 from __future__ import annotations

@@ -8,11 +8,19 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from surefoot.engines import Engine
+from surefoot.engines import Engine, Resolution
 from surefoot.hosts import Host
 from surefoot.machines import Gpu, Machine
 from surefoot.machines.parts import CachedModel
 from surefoot.units import binary, both
+
+SHOWN = (
+    "attention_backend", "prefill_attention_backend", "decode_attention_backend", "page_size",
+    "kv_cache_dtype", "quantization", "mem_fraction_static", "max_running_requests", "chunked_prefill_size",
+    "speculative_algorithm", "speculative_num_steps", "speculative_eagle_topk",
+    "speculative_num_draft_tokens", "speculative_draft_attention_backend", "disable_overlap_schedule",
+)  # fmt: skip
+"""The resolved arguments that decide speed and memory; machine.json holds all of them."""
 
 
 def show_host(host: Host, console: Console | None = None) -> None:
@@ -26,6 +34,8 @@ def show_host(host: Host, console: Console | None = None) -> None:
         table.add_row(name, escape(text))
     console.print(table)
     _show_engines(host, console)
+    for resolution in host.resolutions:
+        _show_resolution(resolution, console)
     for entry in machine.unknown:
         console.print(f"[yellow]unknown[/yellow]  {entry.part}: {escape(entry.reason)}")
 
@@ -51,6 +61,17 @@ def _show_engines(host: Host, console: Console) -> None:
             f"[bold]running[/bold]  {process.kind}, process {process.pid}:",
             escape(" ".join(process.arguments)),
         )
+
+
+def _show_resolution(resolution: Resolution, console: Console) -> None:
+    console.print(f"\n[bold]asked[/bold]  {escape(resolution.package)}", escape(" ".join(resolution.command_line)))
+    for warning in resolution.warnings:
+        console.print("  [yellow]warns[/yellow] ", escape(warning))
+    if resolution.error is not None:
+        console.print("  [red]dies of[/red] ", escape(resolution.error))
+    for name in SHOWN:
+        if (resolution.arguments or {}).get(name) is not None:
+            console.print(f"  {name}", escape(str((resolution.arguments or {})[name])))
 
 
 def _engine_rows(engine: Engine) -> list[tuple[str, str]]:

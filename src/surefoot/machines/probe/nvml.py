@@ -12,7 +12,10 @@ from typing import Any
 from surefoot.asking.commands import Unlearned, read, read_int
 
 SUCCESS = 0
-NVLINKS = 18
+NVLINKS = 36
+NVLINK_GENERATIONS = {1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 4, 7: 5, 8: 6}
+"""nvmlNvlinkVersion_t numbers minor versions too: 6 stands for NVLink 4.0."""
+HOPPER = 90
 PATHS = {0: "internal", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
 """nvmlGpuTopologyLevel_t, in the words of `nvidia-smi topo -m`."""
 P2P_NVLINK, P2P_READ = 2, 0
@@ -49,10 +52,20 @@ def read_nvml(library: str = "libnvidia-ml.so.1") -> dict[str, Any]:
         nvml = ctypes.CDLL(library)
     except OSError:
         raise Unlearned(f"{library} is not installed") from None
-    nvml.nvmlErrorString.restype = ctypes.c_char_p
-    status = nvml.nvmlInit_v2()
+    try:
+        nvml.nvmlErrorString.restype = ctypes.c_char_p
+        status = nvml.nvmlInit_v2()
+    except AttributeError as error:
+        raise Unlearned(f"{library} is no NVML: {error}") from None
     if status != SUCCESS:
         raise Unlearned(_complaint(nvml, status))
+    try:
+        return _description(nvml)
+    finally:
+        nvml.nvmlShutdown()
+
+
+def _description(nvml: Any) -> dict[str, Any]:
     try:
         count = ctypes.c_uint()
         _must(nvml, nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)))
@@ -73,8 +86,8 @@ def read_nvml(library: str = "libnvidia-ml.so.1") -> dict[str, Any]:
                 for b in range(a + 1, len(handles))
             ],
         }
-    finally:
-        nvml.nvmlShutdown()
+    except AttributeError as error:
+        raise Unlearned(f"this NVML is too old or broken: {error}") from None
 
 
 def _gpu(nvml: Any, index: int, handle: Any) -> dict[str, Any]:
@@ -85,13 +98,16 @@ def _gpu(nvml: Any, index: int, handle: Any) -> dict[str, Any]:
     known = nvml.nvmlDeviceGetCudaComputeCapability(handle, ctypes.byref(major), ctypes.byref(minor))
     bus = pci.busId.decode("ascii", "replace").lower()
     power = _number(nvml.nvmlDeviceGetPowerManagementLimit, handle)
+    sm = major.value * 10 + minor.value if known == SUCCESS else None
     nvlinks, generation = _nvlinks(nvml, handle)
+    if generation is not None and sm == HOPPER:
+        generation = 4  # some drivers give Hopper's links the number of the next generation
     return {
         "index": index,
         "vendor": "nvidia",
         "name": _text(nvml.nvmlDeviceGetName, handle) or "unknown",
         "uuid": _text(nvml.nvmlDeviceGetUUID, handle),
-        "sm": major.value * 10 + minor.value if known == SUCCESS else None,
+        "sm": sm,
         "memory_total": memory.total if has_memory and memory.total else None,
         "memory_free": memory.free if has_memory and memory.total else None,
         "unified_memory": not (has_memory and memory.total),
@@ -109,14 +125,15 @@ def _gpu(nvml: Any, index: int, handle: Any) -> dict[str, Any]:
 
 
 def _nvlinks(nvml: Any, handle: Any) -> tuple[int | None, int | None]:
-    """(active NVLinks, version NVML gives for them); None when the GPU has no such thing."""
+    """(active NVLinks, their generation); None when the GPU has no such thing."""
     active, generation, known = 0, None, False
     for link in range(NVLINKS):
         state = _number(nvml.nvmlDeviceGetNvLinkState, handle, ctypes.c_uint(link))
         known = known or state is not None
         if state == 1:
             active += 1
-            generation = _number(nvml.nvmlDeviceGetNvLinkVersion, handle, ctypes.c_uint(link))
+            version = _number(nvml.nvmlDeviceGetNvLinkVersion, handle, ctypes.c_uint(link))
+            generation = NVLINK_GENERATIONS.get(version) if version is not None else None
     return (active if known else None), generation
 
 
