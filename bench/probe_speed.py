@@ -35,9 +35,7 @@ def seconds(action: Callable[[], object], repeat: int) -> tuple[float, float, fl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--host")
     parser.add_argument("--ssh-config", type=Path)
     parser.add_argument("--sglang", action="append", default=[])

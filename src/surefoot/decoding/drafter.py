@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from surefoot.decoding.attention import attend, stacked_mask
 from surefoot.decoding.kv_cache import KeyValueRows, KVCache, LayerRows, SlottedRows
-from surefoot.decoding.linear import Linear, frozen
+from surefoot.decoding.linear import Linear, compile_shared, frozen
 from surefoot.decoding.model_folder import number, read_config, whole
 from surefoot.decoding.rope import rope_table, rotate
 from surefoot.decoding.targets.base import Target
@@ -98,11 +98,12 @@ class DFlashDrafter:
         run = self._compiled if self._compiled and isinstance(cache, SlottedRows) else _run
         for i, layer in enumerate(self.layers):
             x = run(layer, x, rope, cache.layer(i), mask)
-        return self.head(F.rms_norm(x[1:], (self.hidden_size,), self.norm, self.eps))
+        logits: Tensor = self.head(F.rms_norm(x[1:], (self.hidden_size,), self.norm, self.eps))
+        return logits
 
     def compile(self) -> None:
         """Fuse what drafts over `SlottedRows` do between matrix products."""
-        self._compiled = self._compiled or torch.compile(_run, dynamic=False)
+        self._compiled = self._compiled or compile_shared(_run)
 
     def target_ids(self, draft_ids: Tensor) -> Tensor:
         """Target token ids of draft-vocabulary ids."""

@@ -7,9 +7,16 @@ Same float32 arithmetic.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import torch
+import torch._dynamo
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+
+Run = TypeVar("Run", bound=Callable[..., Tensor])
 
 
 class Linear(nn.Module):
@@ -36,6 +43,15 @@ class Linear(nn.Module):
 def frozen(weight: Tensor) -> nn.Parameter:
     """`weight` as a parameter of a module that is never trained."""
     return nn.Parameter(weight, requires_grad=False)
+
+
+def compile_shared(run: Run) -> Run:
+    """Compile a function that runs one layer of a stack, for fixed shapes; all layers share the code of a shape.
+
+    Dynamo's limit of 8 shapes would silently fall back: there is one for each verification width and capacity.
+    """
+    torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, 256)
+    return torch.compile(run, dynamic=False)
 
 
 def _can_pack(weight: Tensor) -> bool:

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from surefoot.decoding.attention import attend, stacked_mask
 from surefoot.decoding.kv_cache import KeyValueRows, KVCache, LayerRows, SlottedRows
-from surefoot.decoding.linear import Linear, frozen
+from surefoot.decoding.linear import Linear, compile_shared, frozen
 from surefoot.decoding.model_folder import number, whole
 from surefoot.decoding.rope import rope_table, rotate
 from surefoot.decoding.targets.base import TargetOutput
@@ -81,7 +81,7 @@ class Llama:
         return self.head.weight
 
     def compile(self) -> None:
-        self._compiled = self._compiled or torch.compile(_run, dynamic=False)
+        self._compiled = self._compiled or compile_shared(_run)
 
     def pack(self, width: int) -> None:
         for linear in (self.head, *(linear for block in self.layers for linear in block.linears)):
