@@ -8,15 +8,10 @@ Same float32 arithmetic.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 import torch
-import torch._dynamo
 from torch import Tensor, nn
 from torch.nn import functional as F
-
-
-Run = TypeVar("Run", bound=Callable[..., Tensor])
 
 
 class Linear(nn.Module):
@@ -45,11 +40,13 @@ def frozen(weight: Tensor) -> nn.Parameter:
     return nn.Parameter(weight, requires_grad=False)
 
 
-def compile_shared(run: Run) -> Run:
+def compile_shared(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Compile a function that runs one layer of a stack, for fixed shapes; all layers share the code of a shape.
 
     Dynamo's limit of 8 shapes would silently fall back: there is one for each verification width and capacity.
     """
+    import torch._dynamo  # takes seconds to import, which a CPU has no use for
+
     torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, 256)
     return torch.compile(run, dynamic=False)
 
