@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from surefoot.benchmarks.answers import Answer, Conditions, Prompt
     from surefoot.decoding.pair import Pair
 
-DEFAULT = "plain,dflash,ddtree:8,ddtree:16,ddtree:32"
+DEFAULT = "plain,dflash,ddtree:7,ddtree:15,ddtree:32"
 
 
 @click.command()
