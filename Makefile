@@ -3,13 +3,18 @@ PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test check clean
+.PHONY: demo test check sshd clean
 
 demo: $(VENV)/.demo
-	$(VENV)/bin/surefoot --help
+	$(VENV)/bin/surefoot bench
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev sshd
 	$(MAKE) --no-print-directory check
+
+# The SSH transport is tested against a real server; without root its tests say what to install.
+sshd:
+	@test -x /usr/sbin/sshd || test "$$(id -u)" != 0 || ! command -v apt-get > /dev/null || \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq openssh-server > /dev/null; }
 
 check:
 	$(VENV)/bin/ruff check src tests

@@ -63,9 +63,7 @@ def write_atomic(path: Path, data: bytes) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise InputError(
-            f"cannot write {path}: {error.strerror}", remedy="free space or name another place"
-        ) from error
+        raise InputError(f"cannot write {path}: {error.strerror}", remedy="free space or name another place") from error
 
 
 def schema(kind: type[Any]) -> dict[str, Any]:

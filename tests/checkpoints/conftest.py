@@ -131,9 +131,7 @@ class Hub:
                 extra = {"X-Error-Message": message, **headers} | ({"X-Error-Code": code} if code else {})
                 self.answer(status, json.dumps({"error": message}).encode(), extra)
 
-            def answer(
-                self, status: int, body: bytes, headers: dict[str, str], length: int | None = None
-            ) -> None:
+            def answer(self, status: int, body: bytes, headers: dict[str, str], length: int | None = None) -> None:
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)

@@ -105,10 +105,7 @@ def test_copies_that_would_be_downloaded_too(model_folder: Path) -> None:
     seen = understand(read_folder(model_folder))
     finding = next(entry for entry in seen.findings if entry.code == "extra-weight-copies")
     assert finding.message.startswith("3 more weight files")
-    assert (
-        finding.remedy
-        == "--exclude 'consolidated*.safetensors' --exclude 'original/*.pth' --exclude 'tiny*.gguf'"
-    )
+    assert finding.remedy == "--exclude 'consolidated*.safetensors' --exclude 'original/*.pth' --exclude 'tiny*.gguf'"
     assert seen.weights.files == 1
 
 
@@ -170,9 +167,7 @@ def test_links_that_loop_and_pipes_are_passed_over(model_folder: Path) -> None:
     assert found["file-unreadable"] is Level.WARNING
 
 
-@pytest.mark.parametrize(
-    "reference", ["../../etc/passwd/x", "a/../b", "owner/na..me", "a b/c", "", "x" * 5000, "\0"]
-)
+@pytest.mark.parametrize("reference", ["../../etc/passwd/x", "a/../b", "owner/na..me", "a b/c", "", "x" * 5000, "\0"])
 def test_what_is_no_reference(reference: str) -> None:
     with pytest.raises((UsageError, InputError)):
         read_local(reference)

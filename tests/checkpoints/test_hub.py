@@ -82,9 +82,7 @@ def test_gated_with_a_token_that_is_not_let_in(
     assert "hf_good" not in repr(access)
 
 
-def test_gated_and_let_in(
-    hub: Any, model_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_gated_and_let_in(hub: Any, model_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("hf_good\n")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
     add(hub, model_folder, gated="manual", allowed={"hf_good"})

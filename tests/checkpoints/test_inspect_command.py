@@ -76,6 +76,4 @@ def test_wrong_use_is_one_line() -> None:
 
 
 def test_the_published_schema_is_the_one_of_the_code() -> None:
-    assert json.loads((ROOT / "docs" / "inspect.schema.json").read_text()) == json.loads(
-        json.dumps(schema(Inspection))
-    )
+    assert json.loads((ROOT / "docs" / "inspect.schema.json").read_text()) == json.loads(json.dumps(schema(Inspection)))

@@ -40,9 +40,7 @@ PLAIN = {"model.layers.0.self_attn.q_proj.weight": ("BF16", (8, 8)), "lm_head.we
 
 
 def group(bits: int, kind: str, size: int | None = None) -> dict[str, Any]:
-    return {
-        "group_0": {"weights": {"num_bits": bits, "type": kind, "group_size": size}, "targets": ["Linear"]}
-    }
+    return {"group_0": {"weights": {"num_bits": bits, "type": kind, "group_size": size}, "targets": ["Linear"]}}
 
 
 CLAIM_INT4 = {
@@ -60,9 +58,7 @@ CLAIM_GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 64}
 
 
 def look(tensors: dict[str, tuple[str, tuple[int, ...]]], claim: Any, **files: Any) -> Checkpoint:
-    config = json.loads((CONFIGS / "qwen3.json").read_text()) | (
-        {"quantization_config": claim} if claim else {}
-    )
+    config = json.loads((CONFIGS / "qwen3.json").read_text()) | ({"quantization_config": claim} if claim else {})
     documents = {"config.json": config, **{f"{name}.json": value for name, value in files.items()}}
     stored = [Tensor(name, *kind, declared_size(*kind) or 0) for name, kind in {**tensors, **PLAIN}.items()]
     snapshot = Snapshot(

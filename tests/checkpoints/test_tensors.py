@@ -22,9 +22,7 @@ def test_names_come_back(found: set[str]) -> None:
 
 def test_experts_fold_into_one_group() -> None:
     tensors = [
-        Tensor(f"layers.{layer}.experts.{expert}.w", "BF16", (4,), 8)
-        for layer in range(1, 61)
-        for expert in range(384)
+        Tensor(f"layers.{layer}.experts.{expert}.w", "BF16", (4,), 8) for layer in range(1, 61) for expert in range(384)
     ]
     (group,) = fold(tensors)
     assert group == TensorGroup("layers.{}.experts.{}.w", "BF16", (4,), 8, (("1-60", "0-383"),))

@@ -114,9 +114,7 @@ def _no_config(snapshot: Snapshot) -> tuple[Finding, ...]:
     return (Finding(Level.UNKNOWN, "config-missing", message),)
 
 
-def _sizes(
-    snapshot: Snapshot, weights: Weights, by_config: Parameters | None, drafter: Drafter
-) -> list[Finding]:
+def _sizes(snapshot: Snapshot, weights: Weights, by_config: Parameters | None, drafter: Drafter) -> list[Finding]:
     """Totals that should be the same and are not."""
     findings = []
     stated = snapshot.index.total_size if snapshot.index else None

@@ -62,12 +62,8 @@ def recognise(config: Json, model: Architecture) -> Drafter:
         kind=kind,
         block_size=reader.integer("block_size", "block_size", *(f"{name}.block_size" for name in nested)),
         taps=taps,
-        mask_token_id=reader.integer(
-            "mask_token_id", *(f"{name}.mask_token_id" for name in nested), "mask_token_id"
-        ),
-        target_layers=reader.integer(
-            "num_target_layers", "num_target_layers", "dflash_config.num_target_layers"
-        ),
+        mask_token_id=reader.integer("mask_token_id", *(f"{name}.mask_token_id" for name in nested), "mask_token_id"),
+        target_layers=reader.integer("num_target_layers", "num_target_layers", "dflash_config.num_target_layers"),
         target_hidden_size=reader.integer(
             "target_hidden_size", "target_hidden_size", "dflash_config.target_hidden_size"
         ),

@@ -40,9 +40,7 @@ def read_moe(reader: ConfigReader, family: Family | None) -> Moe | None:
     )
 
 
-def _shared(
-    reader: ConfigReader, family: Family | None, expert_size: int | None
-) -> tuple[int | None, int | None]:
+def _shared(reader: ConfigReader, family: Family | None, expert_size: int | None) -> tuple[int | None, int | None]:
     """Number of shared experts and the width of all of them together; (0, 0) when the config says none."""
     shared = reader.integer("shared_experts", "n_shared_experts", "num_shared_experts", minimum=0)
     size = reader.integer("shared_expert_size", *_SHARED_SIZE, minimum=0)

@@ -95,10 +95,7 @@ class _Reader:
 
     def texts(self, wanted: dict[str, int]) -> dict[str, Future[bytes]]:
         """Start reading whole files; `wanted` maps paths to the most bytes they may have."""
-        return {
-            path: self.pool.submit(self.requests.file, path, self.commit, limit)
-            for path, limit in wanted.items()
-        }
+        return {path: self.pool.submit(self.requests.file, path, self.commit, limit) for path, limit in wanted.items()}
 
     def headers(self, files: tuple[StoredFile, ...]) -> dict[str, Future[Header]]:
         """Start reading safetensors headers."""

@@ -57,9 +57,7 @@ def refused(error: Exception, repository: str, gate: Gate | None, token: str) ->
         shown = gate if gate in (Gate.GATED, Gate.GATED_MANUAL) else Gate.GATED
         return blocked(shown, "access-gated", *_gated(repository, page, shown, token, message))
     if isinstance(error, DisabledRepoError):
-        return blocked(
-            Gate.DISABLED, "access-disabled", f"{repository} has been disabled", "use another copy"
-        )
+        return blocked(Gate.DISABLED, "access-disabled", f"{repository} has been disabled", "use another copy")
     if isinstance(error, RevisionNotFoundError):
         text = f"{repository} has no such revision"
         return blocked(gate or Gate.UNKNOWN, "revision-missing", text, f"pick one from {page}/tree/main")

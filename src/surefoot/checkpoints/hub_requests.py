@@ -74,9 +74,7 @@ class HubRequests:
         received = bytearray()
         status = 0
         try:
-            with get_session().stream(
-                "GET", url, headers={**self.headers, **extra}, timeout=TIMEOUT
-            ) as response:
+            with get_session().stream("GET", url, headers={**self.headers, **extra}, timeout=TIMEOUT) as response:
                 status = response.status_code
                 if status >= 400:
                     response.read()

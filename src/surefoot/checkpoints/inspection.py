@@ -50,9 +50,7 @@ def take_all(references: tuple[str, ...], revision: str | None, log: Log | None 
 
     revisions = (revision, *(None for _ in references[1:]))
     with ThreadPoolExecutor(len(references)) as pool:
-        return list(
-            pool.map(lambda entry: take(entry[0], entry[1], log), zip(references, revisions, strict=True))
-        )
+        return list(pool.map(lambda entry: take(entry[0], entry[1], log), zip(references, revisions, strict=True)))
 
 
 def inspect(target: Snapshot, drafter: Snapshot | None = None) -> Inspection:

@@ -38,9 +38,7 @@ _BLOCKS = {
 
 def layout(reader: ConfigReader, family: Family | None) -> tuple[Slot, ...]:
     """The layers in order; empty when not even their number is known."""
-    count = reader.integer(
-        "num_hidden_layers", "num_hidden_layers", "n_layer", "n_layers", maximum=MAX_LAYERS
-    )
+    count = reader.integer("num_hidden_layers", "num_hidden_layers", "n_layer", "n_layers", maximum=MAX_LAYERS)
     for rule in (_pattern, _blocks, _nas_blocks, _layer_types, _numbered, _linear_lists):
         slots = rule(reader, family)
         if slots is not None:
@@ -134,9 +132,7 @@ def _numbered(reader: ConfigReader, family: Family | None) -> list[Slot] | None:
         return [_compressed(ratio, window) for ratio in ratios]
     if (pattern := reader.sequence("hybrid_layer_pattern")) is not None:
         sliding = Slot(span=Span.SLIDING, window=window)
-        return [
-            {0: Slot(), 1: sliding}.get(entry, _UNKNOWN) if _is_int(entry) else _UNKNOWN for entry in pattern
-        ]
+        return [{0: Slot(), 1: sliding}.get(entry, _UNKNOWN) if _is_int(entry) else _UNKNOWN for entry in pattern]
     if (kinds := reader.sequence("attn_type_list")) is not None:
         linear = Slot(family.linear if family else Mixer.UNKNOWN)
         return [{0: linear, 1: Slot()}.get(kind, _UNKNOWN) if _is_int(kind) else _UNKNOWN for kind in kinds]

@@ -47,9 +47,7 @@ def normalise(document: Json, file: str = "config.json") -> Architecture:
         hidden_size=hidden,
         intermediate_size=_dense_width(reader),
         vocab_size=reader.integer("vocab_size"),
-        context=reader.integer(
-            "max_position_embeddings", "max_position_embeddings", "model_max_length", "n_positions"
-        ),
+        context=reader.integer("max_position_embeddings", "max_position_embeddings", "model_max_length", "n_positions"),
         dtype=reader.text("dtype", "dtype", "torch_dtype"),
         tied_embeddings=_tied(reader, family),
         gated_mlp=family is None or family.gated_mlp,
@@ -170,9 +168,7 @@ def _layers(
     hidden: int | None,
 ) -> tuple[Layer, ...]:
     heads = reader.integer("num_attention_heads", "num_attention_heads", "n_head")
-    kv_heads = reader.integer(
-        "num_key_value_heads", "num_key_value_heads", "num_kv_heads", "multi_query_group_num"
-    )
+    kv_heads = reader.integer("num_key_value_heads", "num_key_value_heads", "num_kv_heads", "multi_query_group_num")
     head_dim = reader.integer("head_dim", "head_dim", "attention_head_dim")
     if latent is not None:
         head_dim = latent.qk_nope_head_dim + latent.qk_rope_head_dim
@@ -193,14 +189,10 @@ def _layers(
         sliding = slot.span is Span.SLIDING
         groups = slot.kv_heads or (window_kv if sliding else full_kv) or kv_heads
         size = (window_dim if sliding else full_dim) or head_dim
-        value = (
-            window_value if sliding and window_value else full_dim if full_dim and not sliding else value_dim
-        )
+        value = window_value if sliding and window_value else full_dim if full_dim and not sliding else value_dim
         mixer = Mixer.UNKNOWN if torn else _grouping(heads, groups, kv_heads is None)
         mixer = Mixer.MLA if latent is not None else mixer
-        layers.append(
-            Layer(mixer, mlp, slot.span, slot.window, heads, groups or heads, size, value, slot.width)
-        )
+        layers.append(Layer(mixer, mlp, slot.span, slot.window, heads, groups or heads, size, value, slot.width))
     return tuple(layers)
 
 

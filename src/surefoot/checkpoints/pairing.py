@@ -106,9 +106,7 @@ def _taps(target: Checkpoint, drafter: Drafter) -> Iterator[Finding]:
     outside = [tap for tap in drafter.taps if not 0 <= tap < layers]
     repeated = len(set(drafter.taps)) != len(drafter.taps)
     if outside == [layers]:
-        message = (
-            f"layer {layers} is one past the last: the ids seem to count hidden_states, which start at 0"
-        )
+        message = f"layer {layers} is one past the last: the ids seem to count hidden_states, which start at 0"
         remedy = "subtract 1 from every id: id l means the output of block l, hidden_states[l + 1]"
         yield Finding(Level.BLOCKER, "target-layers", message, facts, remedy)
     elif outside or repeated:
@@ -116,9 +114,7 @@ def _taps(target: Checkpoint, drafter: Drafter) -> Iterator[Finding]:
         message = f"target layer {wrong}"
         yield Finding(Level.BLOCKER, "target-layers", message, facts, "use the drafter made for this target")
     else:
-        message = (
-            f"taps {shown} lie in 0 to {layers - 1} (id l is the output of block l, hidden_states[l + 1])"
-        )
+        message = f"taps {shown} lie in 0 to {layers - 1} (id l is the output of block l, hidden_states[l + 1])"
         yield Finding(Level.OK, "target-layers", message, facts)
 
 

@@ -65,9 +65,7 @@ def read_claims(documents: dict[str, Json]) -> tuple[Claim, ...]:
             claims.append(_claim(f"config.json: {path}", value, expert if isinstance(expert, str) else None))
     modelopt = documents.get("hf_quant_config.json", {}).get("quantization")
     if isinstance(modelopt, dict):
-        claims.append(
-            _claim("hf_quant_config.json: quantization", {"quant_method": "modelopt", **modelopt}, None)
-        )
+        claims.append(_claim("hf_quant_config.json: quantization", {"quant_method": "modelopt", **modelopt}, None))
     for name in ("quantize_config.json", "quant_config.json"):
         if documents.get(name):
             method = "gptq" if name == "quantize_config.json" else "awq"
@@ -111,11 +109,7 @@ def _producer(value: Json) -> str | None:
 def _group_weights(value: Json) -> list[Json]:
     groups = value.get("config_groups")
     members = groups.values() if isinstance(groups, dict) else []
-    return [
-        entry["weights"]
-        for entry in members
-        if isinstance(entry, dict) and isinstance(entry.get("weights"), dict)
-    ]
+    return [entry["weights"] for entry in members if isinstance(entry, dict) and isinstance(entry.get("weights"), dict)]
 
 
 def _formats(value: Json, method: str | None, weights: list[Json]) -> set[str]:
@@ -182,9 +176,7 @@ def compare(claims: tuple[Claim, ...], weights: Weights) -> Quantization:
     findings = list(_among(claims))
     if weights.formats:
         evidence = [Fact("claimed", ", ".join(claim.formats) or None, claim.source) for claim in claims]
-        evidence += [
-            Fact("stored", entry.format, f"safetensors headers: {entry.example}") for entry in packed
-        ]
+        evidence += [Fact("stored", entry.format, f"safetensors headers: {entry.example}") for entry in packed]
         findings.extend(_against(claimed, held, tuple(evidence)))
     unquantised = {name for entry in plain for name in entry.components}
     unquantised -= {name for entry in packed for name in entry.components} | {"norms", "routers"}
@@ -226,13 +218,9 @@ def _against(claimed: set[str], held: tuple[str, ...], evidence: tuple[Fact, ...
         message = f"tensors are stored as {', '.join(sorted(known))}, and no config says so"
         return [Finding(Level.WARNING, "quantization-unclaimed", message, evidence)]
     if stored - said:
-        message = (
-            f"the config claims {', '.join(sorted(claimed))}, the tensors hold {', '.join(sorted(held))}"
-        )
+        message = f"the config claims {', '.join(sorted(claimed))}, the tensors hold {', '.join(sorted(held))}"
         level = Level.WARNING if stored & said else Level.BLOCKER
-        remedy = (
-            "trust the tensors: give the engine the format they hold, or ask the publisher to fix the config"
-        )
+        remedy = "trust the tensors: give the engine the format they hold, or ask the publisher to fix the config"
         return [Finding(level, "quantization-contradiction", message, evidence, remedy)]
     message = f"config and tensors agree: {', '.join(sorted(held))}"
     return [Finding(Level.OK, "quantization-agrees", message, evidence)]

@@ -66,9 +66,7 @@ def extra_copies(files: tuple[StoredFile, ...], used: tuple[StoredFile, ...]) ->
     others = [f for f in files if f.path.endswith((".safetensors", ".gguf")) and f.path not in mine]
     if not used and pickles and not others:
         fact = Fact("pickle_bytes", sum(file.size for file in pickles), "file listing")
-        message = (
-            f"the weights are pickles only ({len(pickles)} files): loading them runs code from the repository"
-        )
+        message = f"the weights are pickles only ({len(pickles)} files): loading them runs code from the repository"
         remedy = "use a safetensors conversion of this model"
         return (Finding(Level.WARNING, "weights-pickled", message, (fact,), remedy),)
     extra = others + pickles if used else []
@@ -103,9 +101,7 @@ def missing_parts(files: tuple[StoredFile, ...], index: Index | None) -> tuple[F
     if missing:
         fact = Fact("missing_shards", len(missing), INDEX if index else "shard names")
         message = f"{len(missing)} of {len(wanted)} shards are missing, first {missing[0][:200]}"
-        findings.append(
-            Finding(Level.BLOCKER, "shards-missing", message, (fact,), "download the model again")
-        )
+        findings.append(Finding(Level.BLOCKER, "shards-missing", message, (fact,), "download the model again"))
     empty = [file.path for file in files if file.size == 0 and file.path.endswith((".safetensors", ".gguf"))]
     if empty:
         message = f"{len(empty)} weight files are empty, first {empty[0][:200]}"
@@ -113,9 +109,7 @@ def missing_parts(files: tuple[StoredFile, ...], index: Index | None) -> tuple[F
     return tuple(findings)
 
 
-def join(
-    headers: Mapping[str, Header], index: Index | None
-) -> tuple[tuple[Tensor, ...], tuple[Finding, ...]]:
+def join(headers: Mapping[str, Header], index: Index | None) -> tuple[tuple[Tensor, ...], tuple[Finding, ...]]:
     """The tensors of all shards, and where shards repeat each other or contradict the index."""
     findings = [finding for header in headers.values() for finding in header.findings]
     home: dict[str, str] = {}

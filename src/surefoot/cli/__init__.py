@@ -15,6 +15,9 @@ from surefoot.errors import SurefootError
 
 COMMANDS: dict[str, str] = {
     "inspect": "What a checkpoint is, and whether a drafter fits it.",
+    "probe": "What a machine and its engines are.",
+    "bench": "Compare strategies on the embedded pair, name the winner.",
+    "generate": "Stream one answer of the embedded engine.",
 }
 """Command name -> one line of help. The command itself is `surefoot.cli.<name>:command`."""
 
@@ -32,7 +35,7 @@ class _LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()) or [("", "")])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

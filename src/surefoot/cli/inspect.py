@@ -13,9 +13,7 @@ import click
 @click.option("--draft", help="A drafter to hold against MODEL.")
 @click.option("--revision", help="Branch, tag or commit of MODEL on the hub.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option(
-    "--save", type=click.Path(dir_okay=False, path_type=Path), help="Save what was read, without weights."
-)
+@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Save what was read, without weights.")
 @click.option("--facts", is_flag=True, help="Show every value and where it was read.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every request to the hub.")
 def command(

@@ -42,9 +42,7 @@ def parse_strategy(text: str) -> Strategy:
         return PLAIN if text == "plain" else DFLASH
     match = re.fullmatch(r"ddtree:(-?\d{1,9})", text)
     if match is None:
-        raise UsageError(
-            f"unknown strategy {text!r}", remedy="use plain, dflash or ddtree:B, for example ddtree:32"
-        )
+        raise UsageError(f"unknown strategy {text!r}", remedy="use plain, dflash or ddtree:B, for example ddtree:32")
     return ddtree(int(match.group(1)))
 
 
