@@ -91,9 +91,7 @@ def target_tensors() -> list[TensorGroup]:
         "q_a_layernorm": (Q_RANK,),
         "kv_a_layernorm": (KV_RANK,),
     }
-    tensors = [
-        tensor(f"{layer}self_attn.{name}.weight", "BF16", shape, every) for name, shape in attention.items()
-    ]
+    tensors = [tensor(f"{layer}self_attn.{name}.weight", "BF16", shape, every) for name, shape in attention.items()]
     for name in ("input_layernorm", "post_attention_layernorm"):
         tensors.append(tensor(f"{layer}{name}.weight", "BF16", (HIDDEN,), every))
     for name in ("gate", "up", "down"):

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -136,8 +137,9 @@ class Hub:
                 for name, value in headers.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(body) if length is None else length))
-                self.end_headers()
-                self.wfile.write(body)
+                with suppress(ConnectionError):  # the client may have given up
+                    self.end_headers()
+                    self.wfile.write(body)
 
             def find(self, name: str, token: str) -> Repository | None:
                 repository = hub.repositories.get(name)

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from huggingface_hub import constants
 
+from surefoot.checkpoints import hub_requests
 from surefoot.checkpoints.checkpoint import understand
 from surefoot.checkpoints.folder import read_folder
 from surefoot.checkpoints.hub import read_hub
 from surefoot.checkpoints.inspection import take_all
-from surefoot.checkpoints.snapshot import Gate, Snapshot
+from surefoot.checkpoints.snapshot import Gate, Origin, Snapshot
 from surefoot.errors import InputError
 from surefoot.evidence import Level
 
@@ -185,3 +186,29 @@ def test_offline_without_a_cache(hub: Any, monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(InputError, match="not in the cache"):
         read_hub("acme/tiny", None, None)
+
+
+def test_a_hub_slower_than_the_timeout_is_unknown(
+    hub: Any, model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub_requests, "TIMEOUT", 0.2)
+    hub.latency = 0.6
+    add(hub, model_folder)
+    assert codes(read_hub("acme/tiny", None, None)) == {"hub-unreachable": Level.UNKNOWN}
+
+
+def test_offline_reads_what_the_cache_holds(
+    hub: Any, model_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache" / "models--acme--tiny"
+    commit = "ab" * 20
+    (cache / "refs").mkdir(parents=True)
+    (cache / "refs" / "main").write_text(commit)
+    (cache / "snapshots").mkdir()
+    model_folder.rename(cache / "snapshots" / commit)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    seen = read_hub("acme/tiny", None, None)
+    assert (seen.origin, seen.revision, seen.reference) == (Origin.CACHE, commit, "acme/tiny")
+    assert seen.tensors
+    assert hub.requests == []
