@@ -21,7 +21,7 @@ check:
 	$(VENV)/bin/ruff format --check src tests
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(VENV)/bin/python -m pytest
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses 2 --dist loadscope
 
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)

@@ -20,6 +20,12 @@ def test_a_finding_survives_json_unchanged(tmp_path: Path) -> None:
     assert read_record(tmp_path / "a" / "finding.json", Finding) == FINDING
 
 
+def test_a_record_has_the_mode_of_any_new_file(tmp_path: Path) -> None:
+    write_record(tmp_path / "finding.json", FINDING)
+    (tmp_path / "other").write_text("")
+    assert (tmp_path / "finding.json").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"level": "fatal"}', b"\xff\xfe"])
 def test_torn_or_wrong_json_is_one_error(data: bytes) -> None:
     with pytest.raises(InputError, match=r"x\.json is not a valid Finding"):

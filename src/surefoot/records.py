@@ -54,6 +54,7 @@ def write_atomic(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
+            os.chmod(name, 0o666 & ~_umask())
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 file.flush()
@@ -64,6 +65,12 @@ def write_atomic(path: Path, data: bytes) -> None:
             raise
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}", remedy="free space or name another place") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def schema(kind: type[Any]) -> dict[str, Any]:

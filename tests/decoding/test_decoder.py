@@ -13,7 +13,7 @@ from surefoot.decoding.tree import chain
 from surefoot.decoding.verification import causal_mask, walk
 from surefoot.errors import UsageError
 
-TOKENS = 20
+TOKENS = 12
 CAPACITY = 160
 
 

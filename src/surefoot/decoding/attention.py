@@ -24,7 +24,7 @@ def attend(q: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tens
     rows, heads, head_dim = q.shape
     kv_heads = keys.shape[0]
     group = heads // kv_heads
-    q = q.view(rows, kv_heads, group, head_dim).permute(1, 2, 0, 3).reshape(kv_heads, group * rows, head_dim)
+    q = q.unflatten(1, (kv_heads, group)).permute(1, 2, 0, 3).reshape(kv_heads, group * rows, head_dim)
     if q.device.type == "cuda":
         scores = torch.bmm(q, keys.transpose(1, 2)) * head_dim**-0.5
         out = torch.bmm(torch.softmax(scores if mask is None else scores + mask, -1), values)

@@ -97,14 +97,13 @@ class _Block(nn.Module):
         attn, mlp = f"{name}.self_attn", f"{name}.mlp"
         super().__init__()
         self.heads, self.kv_heads, self.head_dim, self.eps = model.heads, model.kv_heads, model.head_dim, model.eps
-        self.sizes = (wide, kv, kv)
         self.input_norm = frozen(weights.take(f"{name}.input_layernorm.weight", hidden))
         self.post_norm = frozen(weights.take(f"{name}.post_attention_layernorm.weight", hidden))
         self.qkv = Linear(
             torch.cat(
                 [
                     weights.take(f"{attn}.{which}_proj.weight", size, hidden)
-                    for which, size in zip("qkv", self.sizes, strict=True)
+                    for which, size in zip("qkv", (wide, kv, kv), strict=True)
                 ]
             )
         )
@@ -121,10 +120,9 @@ class _Block(nn.Module):
     def forward(self, x: Tensor, rope: Tensor, cache: LayerRows, mask: Tensor | None) -> Tensor:
         rows = x.shape[0]
         h = F.rms_norm(x, self.input_norm.shape, self.input_norm, self.eps)
-        q, k, v = self.qkv(h).split(self.sizes, -1)
-        q = rotate(q.view(rows, self.heads, self.head_dim), rope)
-        k = rotate(k.view(rows, self.kv_heads, self.head_dim), rope)
-        keys, values = cache.write(k, v.view(rows, self.kv_heads, self.head_dim))
+        heads = self.qkv(h).view(rows, -1, self.head_dim)
+        q, k = rotate(heads[:, : -self.kv_heads], rope).split((self.heads, self.kv_heads), 1)
+        keys, values = cache.write(k, heads[:, -self.kv_heads :])
         x = x + self.out(attend(q, keys, values, mask))
         gate, up = self.gate_up(F.rms_norm(x, self.post_norm.shape, self.post_norm, self.eps)).chunk(2, -1)
         out: Tensor = x + self.down(F.silu(gate) * up)
