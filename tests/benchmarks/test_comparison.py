@@ -38,7 +38,7 @@ def test_plain_wins_when_it_does() -> None:
 
 def test_a_strategy_with_other_outputs_cannot_win() -> None:
     answers = [*group("plain", 1.0), *group("dflash", 0.8, 1), *group("ddtree:4", 0.1, 9)]
-    found = compare(answers, [Divergence("p1", "ddtree:4", 3, gap=0.5)], greedy=True)
+    found = compare(answers, [Divergence("p1", "ddtree:4", 3, 0.5, noise=False)], greedy=True)
     assert found.winner == "dflash"
     assert "outputs differ from plain: ddtree:4" in found.sentence
     assert found.figures[2].sameness is Sameness.DIFFERENT
@@ -46,7 +46,7 @@ def test_a_strategy_with_other_outputs_cannot_win() -> None:
 
 def test_a_near_tie_is_noise() -> None:
     found = compare(
-        [*group("plain", 1.0), *group("dflash", 0.5, 1)], [Divergence("p1", "dflash", 3, 1e-5)], greedy=True
+        [*group("plain", 1.0), *group("dflash", 0.5, 1)], [Divergence("p1", "dflash", 3, 1e-5, noise=True)], greedy=True
     )
     assert found.figures[1].sameness is Sameness.NOISE
     assert found.winner == "dflash"
@@ -98,7 +98,7 @@ def test_a_strategy_that_was_not_reached_leaves_nothing_to_compare() -> None:
 
 def test_an_output_that_merely_ends_is_never_noise() -> None:
     answers = [*group("plain", 1.0), *group("dflash", 0.5, 1)]
-    found = compare(answers, [Divergence("p1", "dflash", 3, gap=None)])
+    found = compare(answers, [Divergence("p1", "dflash", 3, None, noise=False)])
     assert found.figures[1].sameness is Sameness.DIFFERENT
     assert found.winner == "plain"
 

@@ -17,7 +17,7 @@ def shown(width: int, *, complete: bool = True, loop: bool = False) -> str:
     answers += [answer("ddtree:4", f"p{i}", seconds=0.5, accepted=[1, 2]) for i in range(5)]
     if loop:
         answers += [answer(s, "loop", tokens=[1, 2] * 6, accepted=[n]) for s, n in (("plain", 0), ("ddtree:4", 9))]
-    divergences = [Divergence("p0", "ddtree:4", 7, 1e-6)]
+    divergences = [Divergence("p0", "ddtree:4", 7, 1e-6, noise=True)]
     run = BenchRun(
         CONDITIONS, compare(answers, divergences, CONDITIONS.strategies, greedy=True), tuple(answers), complete
     )

@@ -67,10 +67,12 @@ class Conditions:
 class Divergence:
     """Where an answer left plain decoding's: token `index`, at which plain's best two logits differ by `gap`.
 
-    `gap` is None when one of the two merely ends there, which no rounding explains.
+    `gap` is None when one of the two merely ends there, which no rounding explains. `noise` says
+    that the gap is so small that rounding does.
     """
 
     prompt: str
     strategy: str
     index: int
     gap: float | None
+    noise: bool

@@ -10,9 +10,6 @@ from surefoot.benchmarks import statistics
 from surefoot.benchmarks.answers import Answer, Divergence
 from surefoot.decoding.rounds import Seconds
 
-NOISE_GAP = 1e-3
-"""Plain's best two logits this near to each other may swap by float32 rounding alone."""
-
 LOOPING = 0.5
 """An answer with a smaller share of distinct 4-grams repeats itself, and flatters tau."""
 
@@ -127,7 +124,7 @@ def _mean_round(answers: Sequence[Answer]) -> Seconds:
 def _sameness(divergences: Sequence[Divergence]) -> Sameness:
     if not divergences:
         return Sameness.IDENTICAL
-    return Sameness.NOISE if all(d.gap is not None and d.gap < NOISE_GAP for d in divergences) else Sameness.DIFFERENT
+    return Sameness.NOISE if all(d.noise for d in divergences) else Sameness.DIFFERENT
 
 
 def _judge(figures: Sequence[StrategyFigures]) -> tuple[str | None, str]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from surefoot.benchmarks.answers import Answer, Divergence, Prompt
+from surefoot.benchmarks.answers import Answer, Prompt
 from surefoot.decoding.rounds import Round, Sampling, Seconds
 
 WARM_UP = 8
@@ -75,24 +75,3 @@ def _answer(
         sum(done.drafted for done in rest),
         Seconds(*(sum(getattr(done.seconds, part) for done in rest) for part in parts)),
     )
-
-
-def find_divergences(
-    answers: Sequence[Answer], prompts: Sequence[tuple[Prompt, Sequence[int]]], plain: Decodes
-) -> tuple[Divergence, ...]:
-    """Where greedy answers leave plain decoding's, each with the target's own top-1/top-2 gap there."""
-    ids = {prompt.id: list(tokens) for prompt, tokens in prompts}
-    reference = {answer.prompt: answer.tokens for answer in answers if answer.strategy == "plain"}
-    found = []
-    for answer in answers:
-        expected = reference.get(answer.prompt)
-        if expected is None or answer.tokens == expected:
-            continue
-        index = next(
-            (i for i, (a, b) in enumerate(zip(answer.tokens, expected, strict=False)) if a != b),
-            min(len(answer.tokens), len(expected)),
-        )
-        ends = index == min(len(answer.tokens), len(expected))
-        gap = None if ends else plain.top_gap([*ids[answer.prompt], *expected[:index]])
-        found.append(Divergence(answer.prompt, answer.strategy, index, gap))
-    return tuple(found)

@@ -47,9 +47,10 @@ def command(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from surefoot.benchmarks.comparison import compare
+    from surefoot.benchmarks.losslessness import find_divergences
     from surefoot.benchmarks.prompt_sets import load_prompts
     from surefoot.benchmarks.run_folder import BenchRun, RunFolder, new_run_path
-    from surefoot.benchmarks.runner import find_divergences, measure
+    from surefoot.benchmarks.runner import measure
     from surefoot.decoding.rounds import Sampling
     from surefoot.decoding.strategy import parse_strategies
     from surefoot.errors import UsageError
@@ -91,7 +92,8 @@ def command(
         except KeyboardInterrupt:
             complete = False
     greedy = temperature == 0
-    compared = find_divergences(answers, encoded, decoders["plain"]) if greedy and "plain" in decoders else ()
+    judged = greedy and "plain" in decoders
+    compared = find_divergences(answers, encoded, decoders["plain"], pair.dtype) if judged else ()
     run = BenchRun(conditions, compare(answers, compared, tuple(decoders), greedy=greedy), tuple(answers), complete)
     folder.finish(run)
     if json_file is not None:
