@@ -11,10 +11,11 @@ step() { # name, limit in seconds, command
 }
 step tree.jsonl 60 python3 bench/tree_speed.py
 step decode-float32.json 100 python3 bench/decode_speed.py --device cuda
+step few-rows.jsonl 60 python3 bench/few_rows_speed.py
 step bench-float32.txt 150 python3 -m surefoot bench --device cuda --max-tokens 128 --out "$out/run" \
     --strategies plain,dflash,ddtree:15,ddtree:32,ddtree:64,ddtree:128
 step decode-bfloat16.json 60 python3 bench/decode_speed.py --device cuda --dtype bfloat16
-step gpu-tests.txt 90 python3 -m pytest -q -p no:cacheprovider -m gpu tests/decoding/test_device_tree.py tests/decoding/test_graph_decoder.py
+step gpu-tests.txt 90 python3 -m pytest -q -p no:cacheprovider -m gpu tests/decoding/test_device_tree.py tests/decoding/test_graph_decoder.py tests/decoding/test_few_rows.py
 step machine.txt 30 python3 -m surefoot probe -o "$out/machine.json"
 cat "$out/tree.jsonl" "$out/bench-float32.txt" "$out/decode-float32.json" "$out/decode-bfloat16.json"
 tail -n 5 "$out/gpu-tests.txt"

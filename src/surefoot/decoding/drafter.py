@@ -62,6 +62,7 @@ class DFlashDrafter:
         self._masks = target.embed(torch.full((self.block_size - 1,), self.mask_token_id, device=self.device))
         self._target = target
         self.head.pack(self.block_size - 1)
+        self.fc.pack(self.block_size)
         for layer in self.layers:
             layer.pack(self.block_size)
 

@@ -1,17 +1,24 @@
-"""Matrix products of a decoding step. On an x86 CPU, a weight can be packed once for one verification width.
+"""Matrix products of a decoding step, made fast for the few widths that a strategy uses.
 
-A product of a [width, in] block with a large weight is bound by reading the weight; MKL's plain `sgemm` reads
-and writes it again to pack it at every call. Packing once made the products of 16 rows 1.35x faster (2 AVX-512
-cores, torch 2.13). Same float32 arithmetic.
+A product of a [width, in] block with a large weight is bound by reading the weight. On an x86 CPU, MKL's plain
+`sgemm` reads and writes it again to pack it at every call; packing once made the products of 16 rows 1.35x faster
+(2 AVX-512 cores, torch 2.13), with the same arithmetic. On a GPU the fastest of several ways to cut it is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+if TYPE_CHECKING:
+    from surefoot.decoding.few_rows import Tile
+
+MOST_ROWS = 128
+"""More rows than this the library multiplies well on a GPU."""
 
 
 class Linear(nn.Module):
@@ -21,13 +28,24 @@ class Linear(nn.Module):
         super().__init__()
         self.weight = frozen(weight)
         self._packed: dict[int, Tensor] = {}
+        self._tiles: dict[int, Tile] = {}
 
     def pack(self, width: int) -> None:
-        """Make products with exactly `width` rows fast, at the price of another copy of the weight."""
-        if width > 1 and width not in self._packed and _can_pack(self.weight):
-            self._packed[width] = torch.ops.mkl._mkl_reorder_linear_weight(self.weight.data, width)
+        """Make products with exactly `width` rows fast: on a CPU at the price of another copy of the weight."""
+        weight = self.weight
+        if width > 1 and width not in self._packed and _can_pack(weight):
+            self._packed[width] = torch.ops.mkl._mkl_reorder_linear_weight(weight.data, width)
+        elif weight.device.type == "cuda" and weight.dtype == torch.float32 and width <= MOST_ROWS:
+            from surefoot.decoding.few_rows import best_tile  # needs triton, which only CUDA builds of torch bring
+
+            if tile := best_tile(width, *weight.shape, weight.device):
+                self._tiles[width] = tile
 
     def forward(self, x: Tensor) -> Tensor:
+        if tile := self._tiles.get(x.shape[0]):
+            from surefoot.decoding.few_rows import product
+
+            return product(x, self.weight, tile)
         packed = self._packed.get(x.shape[0])
         if packed is None:
             return F.linear(x, self.weight)
