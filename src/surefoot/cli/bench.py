@@ -23,7 +23,7 @@ DEFAULT = "plain,dflash,ddtree:7,ddtree:15,ddtree:32"
 
 @click.command()
 @click.option("--strategies", default=DEFAULT, show_default=True, help="Comma-separated: plain, dflash, ddtree:B.")
-@click.option("--prompts", metavar="FILE", help="JSONL with `text` a line, or `humaneval`.  [default: our own 24]")
+@click.option("--prompts", metavar="SET|FILE", help="own, wide, humaneval, gsm8k, mt-bench, or a file.  [default: own]")
 @click.option("--limit", type=click.IntRange(1), help="Use the first N prompts of each set.")
 @click.option("--max-tokens", type=click.IntRange(1), default=48, show_default=True, help="Tokens of an answer.")
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder.  [default: runs/<time>]")

