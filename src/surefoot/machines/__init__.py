@@ -1,6 +1,6 @@
 """What a machine is, by asking it (here or over SSH), or from the catalog of known ones."""
 
-from surefoot.machines.catalog import catalog_names, known_machine
+from surefoot.machines.catalog import catalog_names, datasheet_bandwidth, known_machine
 from surefoot.machines.machine import Machine, Origin, Unknown, machine_from_parts
 from surefoot.machines.parts import Disk, Gpu, GpuLink
 
@@ -13,6 +13,7 @@ __all__ = [
     "Origin",
     "Unknown",
     "catalog_names",
+    "datasheet_bandwidth",
     "known_machine",
     "machine_from_parts",
 ]

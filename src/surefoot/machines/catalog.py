@@ -38,6 +38,17 @@ def known_machine(name: str) -> Machine:
         raise InputError(f"the catalog entry {name} is damaged: {error}") from error
 
 
+def datasheet_bandwidth(gpu: Gpu) -> int | None:
+    """Memory bandwidth of a GPU in bytes a second: its own entry, or that of the catalog's GPU of the same name."""
+    if gpu.memory_bandwidth is not None:
+        return gpu.memory_bandwidth
+    for name in catalog_names():
+        known = known_machine(name).gpus[0]
+        if known.name == gpu.name:
+            return known.memory_bandwidth
+    return None
+
+
 def _machine(name: str, entry: dict[str, Any]) -> Machine:
     count = entry["gpus"]
     mib = entry["gpu"].pop("memory_mib", None)

@@ -19,6 +19,7 @@ class Gpu:
     """One GPU. `sm` is its compute capability as one number: 120 for 12.0. Sizes are bytes.
 
     `memory_total` is None for a GPU that shares the host's RAM (`unified_memory`, as on a DGX Spark).
+    `memory_bandwidth` is the datasheet's, in bytes a second.
     """
 
     index: int
@@ -28,6 +29,7 @@ class Gpu:
     sm: int | None = None
     memory_total: int | None = None
     memory_free: int | None = None
+    memory_bandwidth: int | None = None
     unified_memory: bool = False
     ecc: bool | None = None
     mig: bool | None = None

@@ -11,12 +11,14 @@ from surefoot.checkpoints.snapshot import Snapshot
 from surefoot.engines import Engine
 from surefoot.hosts import Host
 from surefoot.machines.parts import Gpu
+from surefoot.preflight.engine_choice import ChosenEngine
 from surefoot.preflight.options import DEFAULT_BLOCK, Options, Speculation, Workload
 
 
 @dataclass(frozen=True)
 class Case:
-    """Everything a judgement may look at. `engine_seen` says how the engine's facts were had."""
+    """Everything a judgement may look at. `engine_seen` says how the engine's facts were had; `engine_read` is
+    false when they are those of another version."""
 
     target_snapshot: Snapshot
     drafter_snapshot: Snapshot | None
@@ -25,6 +27,7 @@ class Case:
     engine: Engine
     engine_seen: str
     workload: Workload
+    engine_read: bool = True
     options: Options = field(default_factory=Options)
     speculation: Speculation = field(default_factory=lambda: Speculation("plain"))
 
@@ -74,7 +77,14 @@ def taps(case: Case) -> int:
 
 
 def make_case(
-    target: Snapshot, drafter: Snapshot | None, host: Host, engine: Engine, engine_seen: str, workload: Workload
+    target: Snapshot,
+    drafter: Snapshot | None,
+    host: Host,
+    chosen: ChosenEngine,
+    workload: Workload,
+    options: Options | None = None,
 ) -> Case:
     """Understand the checkpoints and hold them together with host and engine."""
-    return Case(target, drafter, inspect(target, drafter), host, engine, engine_seen, workload)
+    inspection = inspect(target, drafter)
+    options = options or Options()
+    return Case(target, drafter, inspection, host, chosen.engine, chosen.seen, workload, chosen.read, options)

@@ -53,12 +53,14 @@ class Speculation:
 
 @dataclass(frozen=True)
 class Options:
-    """Launch options; None leaves the choice to the engine. `data_parallel` splits attention (DP attention).
+    """Launch options; None leaves the choice to the plan, as does a `tensor_parallel` of 0.
+
+    `data_parallel` splits attention into groups (DP attention).
 
     `graph_batch` is the largest batch captured in CUDA graphs, `memory_fraction` the engine's static share.
     """
 
-    tensor_parallel: int = 1
+    tensor_parallel: int = 0
     pipeline_parallel: int = 1
     data_parallel: int = 1
     expert_parallel: int = 1
@@ -79,4 +81,4 @@ class Options:
     @property
     def gpus(self) -> int:
         """GPUs that the launch takes."""
-        return self.tensor_parallel * self.pipeline_parallel
+        return max(1, self.tensor_parallel) * self.pipeline_parallel
