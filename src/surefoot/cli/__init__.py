@@ -16,6 +16,7 @@ from surefoot.errors import SurefootError
 COMMANDS: dict[str, str] = {
     "inspect": "What a checkpoint is, and whether a drafter fits it.",
     "probe": "What a machine and its engines are.",
+    "init": "Write surefoot.toml, the one file of a deployment.",
     "check": "Go or no-go, with the budget, the reasons and the command.",
     "bench": "Compare strategies on the embedded pair, name the winner.",
     "generate": "Stream one answer of the embedded engine.",

@@ -74,7 +74,7 @@ def read_release(wheel: Path) -> Engine:
         except (OSError, zipfile.BadZipFile, StopIteration) as error:
             raise InputError(f"cannot read the wheel {wheel}: {error}") from error
         found: dict[str, Any] = READERS[kind](f"{folder}/{kind}")
-    package = f"{kind}=={version}, published wheel"
+    package = f"{kind}=={version}"
     return msgspec.convert({"kind": kind, "package": package, "version": version, "packages": pins, **found}, Engine)
 
 

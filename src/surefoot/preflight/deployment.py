@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from surefoot import __version__
-from surefoot.checkpoints.snapshot import Snapshot
+from surefoot.checkpoints.snapshot import Snapshot, StoredFile
 from surefoot.errors import InputError
 from surefoot.evidence import Verdict
 from surefoot.hosts import Host
@@ -113,7 +113,8 @@ def write_deployment(path: Path, deployment: Deployment) -> None:
         set_fields = [
             (known.name, getattr(entry, known.name))
             for known in fields(kind)
-            if getattr(entry, known.name) not in (None, known.default) or known.name in ("model", "on", "context")
+            if getattr(entry, known.name) is not None
+            and (getattr(entry, known.name) != known.default or known.name in ("model", "on", "context"))
         ]
         if set_fields:
             lines += ["", f"[{section}]", *(f"{name} = {_toml(value)}" for name, value in set_fields)]
@@ -131,7 +132,7 @@ class LockedCheckpoint:
 
     reference: str
     revision: str | None
-    files: tuple[tuple[str, int, tuple[str, ...]], ...]
+    files: tuple[StoredFile, ...]
 
 
 @dataclass(frozen=True)
@@ -192,5 +193,4 @@ def write_lock(path: Path, lock: Lock) -> None:
 
 
 def _locked(snapshot: Snapshot) -> LockedCheckpoint:
-    files = tuple((file.path, file.size, file.digests) for file in snapshot.files)
-    return LockedCheckpoint(snapshot.reference, snapshot.revision, files)
+    return LockedCheckpoint(snapshot.reference, snapshot.revision, snapshot.files)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from surefoot.checkpoints.checkpoint import Checkpoint
 from surefoot.errors import UsageError
 from surefoot.evidence import Fact, Finding, Level, Method
-from surefoot.machines import Disk, Machine
+from surefoot.machines import Disk, Machine, Origin
 from surefoot.preflight.case import Case
 from surefoot.units import both, parse_bytes
 
@@ -99,10 +99,11 @@ def disk_needs(case: Case, plan: DiskPlan) -> tuple[DiskNeed, ...]:
 
 def judge_disk(case: Case, plan: DiskPlan) -> tuple[Finding, ...]:
     """One finding for each file system, and for each reading of an ambiguous size."""
-    return tuple(finding for need in disk_needs(case, plan) for finding in _judge(need, plan))
+    seen = case.host.machine.origin is not Origin.CATALOG
+    return tuple(finding for need in disk_needs(case, plan) for finding in _judge(need, plan, seen))
 
 
-def _judge(need: DiskNeed, plan: DiskPlan) -> Iterator[Finding]:
+def _judge(need: DiskNeed, plan: DiskPlan, seen: bool) -> Iterator[Finding]:
     facts = [Fact(name, size, "sizes of the files", Method.COMPUTED) for name, size in need.parts]
     if need.peak == 0:
         yield Finding(Level.OK, "disk-nothing-to-fetch", "everything is in the hub cache already", tuple(facts))
@@ -110,9 +111,8 @@ def _judge(need: DiskNeed, plan: DiskPlan) -> Iterator[Finding]:
     readings = plan.free or (() if need.free is None else (need.free,))
     if not readings:
         message = f"the {need.role} must take {both(need.peak)}; how much is free there is unknown"
-        yield Finding(
-            Level.UNKNOWN, "disk-unknown", message, tuple(facts), "surefoot probe HOST, or --disk-free 'N GB'"
-        )
+        level = Level.UNKNOWN if seen else Level.WARNING
+        yield Finding(level, "disk-unknown", message, tuple(facts), "surefoot probe HOST, or --disk-free 'N GB'")
     for free in readings:
         yield _one(need, free, plan.margin, facts, read_as=len(readings) > 1)
 

@@ -50,8 +50,8 @@ class Launch:
 
 
 def launch(case: Case, choice: AttentionChoice, budget: MemoryBudget) -> Launch | None:
-    """The command of a planned case; None for the embedded engine, which is no server."""
-    if case.engine.kind not in _FLAGS:
+    """The command of a planned case; None where there is none: no such strategy, or the embedded engine."""
+    if case.engine.kind not in _FLAGS or (case.speculation.drafts and algorithm(case) is None):
         return None
     program, flags = _FLAGS[case.engine.kind]
     return Launch(program, tuple(flags(case, choice, budget)), tuple(_environment(case)))

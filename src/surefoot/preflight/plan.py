@@ -45,6 +45,8 @@ def plan(case: Case) -> Planned:
     try:
         case, budget = _with_chunk(case)
     except UnknownError as error:
+        if case.host.machine.accelerators and not case.gpus:
+            return Planned(case, choice, None, ())
         finding = Finding(Level.UNKNOWN, "memory-unknown", error.message, remedy=error.remedy)
         return Planned(case, choice, None, (finding,))
     return Planned(case, choice, budget, tuple(_judge(case, budget)))

@@ -89,9 +89,12 @@ def _speed(entry: StrategyAnswer) -> str:
 
 def _shown(answer: Answer) -> StrategyAnswer | None:
     """The strategy whose budget and command are printed: the last one that goes, else the last one planned."""
-    going = [entry for entry in answer.strategies if entry.verdict in (Verdict.GO, Verdict.GO_WITH_CHANGES)]
-    planned = [entry for entry in answer.strategies if entry.budget is not None]
-    return (going or planned or [None])[-1]
+    entries = answer.strategies
+    going = [entry for entry in entries if entry.verdict in (Verdict.GO, Verdict.GO_WITH_CHANGES)]
+    for found in (going, [e for e in entries if e.launch], [e for e in entries if e.budget]):
+        if found:
+            return found[-1]
+    return None
 
 
 def _budget(console: Console, entry: StrategyAnswer, budget: MemoryBudget, *, explain: bool) -> None:

@@ -36,6 +36,8 @@ def choose_attention(case: Case) -> AttentionChoice:
     """Choose for SGLang; other engines choose by themselves."""
     if case.engine.kind != "sglang":
         return AttentionChoice()
+    if case.host.machine.accelerators and not case.gpus:
+        return AttentionChoice()
     if case.sm is None:
         message = "the GPU's compute capability is unknown, so no attention backend can be chosen"
         return AttentionChoice(findings=(Finding(Level.UNKNOWN, "attention-unknown", message),))

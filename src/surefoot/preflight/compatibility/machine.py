@@ -24,6 +24,10 @@ def judge_machine(case: Case) -> Iterator[Finding]:
         message = f"the GPUs of {machine.name} are unknown: {machine.why_unknown('accelerators')}"
         yield Finding(Level.UNKNOWN, "gpus-unknown", message, remedy="surefoot probe HOST -o machine.json")
         return
+    if machine.accelerators is not None and not machine.accelerators.gpus and case.engine.kind != "surefoot":
+        message = f"{machine.name} has no GPU, {case.engine.kind} needs one here"
+        yield Finding(Level.BLOCKER, "no-gpu", message, remedy="plan for another machine with --on")
+        return
     if machine.origin is Origin.CATALOG:
         message = f"{machine.name} is planned from data sheets: driver, RAM, shared memory and links were not seen"
         yield Finding(

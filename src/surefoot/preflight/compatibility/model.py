@@ -39,6 +39,9 @@ def _known(case: Case) -> Iterator[Finding]:
     name = ", ".join(_classes(case)) or "no class named"
     source = case.engine_seen
     if case.engine.kind == "surefoot":
+        if not _embedded(case):
+            message = "the embedded engine decodes the pair it comes with, no other model yet"
+            yield Finding(Level.BLOCKER, "embedded-pair-only", message, remedy="--engine sglang or vllm")
         return
     if case.engine.architectures is None:
         yield Finding(Level.UNKNOWN, "model-class", f"which models {case.engine.package} has is unknown")
@@ -59,6 +62,12 @@ def _known(case: Case) -> Iterator[Finding]:
     if case.target.model.latent is not None and not is_mla(case):
         message = f"{case.engine.package} does not list {name} as MLA: it would cache expanded heads"
         yield Finding(Level.WARNING, "mla-not-recognised", message, (fact,))
+
+
+def _embedded(case: Case) -> bool:
+    """Whether the target has the shape of SmolLM2-135M, the embedded one."""
+    model = case.target.model
+    return (model.text_type, model.hidden_size, len(model.layers)) == ("llama", 576, 30)
 
 
 def _nested(case: Case) -> Iterator[Finding]:

@@ -24,6 +24,8 @@ def judge_parallel(case: Case) -> Iterator[Finding]:
     options = case.options
     if case.engine.kind == "surefoot":
         return
+    if not case.gpus:
+        return
     if len(case.gpus) < options.gpus:
         message = f"the plan takes {options.gpus} GPUs, {case.host.machine.name} has {len(case.gpus)}"
         yield Finding(Level.BLOCKER, "too-few-gpus", message, remedy=f"--tp {max(1, len(case.gpus))}")

@@ -19,12 +19,16 @@ ALGORITHMS = {
 }
 """How engines call the algorithm that runs a kind of drafter."""
 TREE_NAMES = ("DDTREE", "ddtree")
+TREE_LEAK = "draft-tree-verified-as-chain-on-recurrent-layers"
+"""The known limit that says so for versions it was read in."""
 
 
 def judge_speculation(case: Case, choice: AttentionChoice) -> Iterator[Finding]:
     """Everything about the strategy: drafter, algorithm, known limits, exactness."""
-    if case.engine.kind == "sglang":
-        yield from judge_limits("sglang", case.engine.version, situation(case, choice.backend))
+    limits: tuple[Finding, ...] = ()
+    if case.engine.kind == "sglang" and case.gpus:
+        limits = judge_limits("sglang", case.engine.version, situation(case, choice.backend))
+        yield from limits
     if not case.speculation.drafts:
         return
     drafter = case.drafter
@@ -39,7 +43,9 @@ def judge_speculation(case: Case, choice: AttentionChoice) -> Iterator[Finding]:
     yield from _algorithm(case)
     yield from _drafter_class(case)
     yield from _block(case)
-    yield from _exactness(case)
+    if TREE_LEAK not in {finding.code for finding in limits}:
+        yield from _leak(case)
+    yield from _price(case)
 
 
 def algorithm(case: Case) -> str | None:
@@ -103,29 +109,29 @@ def _block(case: Case) -> Iterator[Finding]:
         yield Finding(Level.WARNING, "block-size-unstated", message, remedy="set the block size it was trained with")
 
 
-def _exactness(case: Case) -> Iterator[Finding]:
-    """What a tree on recurrent layers costs, and whether the engine pays it."""
-    if case.speculation.budget is None:
-        return
+def _leak(case: Case) -> Iterator[Finding]:
+    """A tree on recurrent layers needs an engine that keeps state for each node."""
     exact = case.target.exactness
+    if case.speculation.budget is None or exact.kind is ExactnessClass.ANY_BUDGET:
+        return
     if exact.kind is ExactnessClass.UNKNOWN:
         yield exact.finding
-    if exact.kind is not ExactnessClass.STATE_PER_NODE:
         return
-    width = case.speculation.width
-    size = exact.state_bytes
-    facts = exact.finding.evidence
-    if size is not None:
-        price = size * width
-        facts = (*facts, Fact("state of all nodes of one request", price, f"{width} nodes", Method.COMPUTED))
-        message = f"state per node costs {both(size)} a node: {both(price)} for the {width} nodes of one request"
-        yield Finding(Level.NOTE, "state-per-node-price", message, facts)
+    name, facts = case.engine.package, exact.finding.evidence
     if case.engine.kind == "sglang":
-        version = case.engine.version
-        message = (
-            f"SGLang {version} keeps no recurrent state per tree node under DFLASH: branches would leak into each other"
-        )
+        message = f"{name} keeps no recurrent state for tree nodes under DFLASH: branches would leak into each other"
         yield Finding(Level.BLOCKER, "tree-leaks-state", message, facts, "dflash: a chain is verified exactly")
-    elif case.engine.kind == "vllm":
-        message = "whether vLLM keeps recurrent state per tree node was not read"
+    else:
+        message = f"whether {name} keeps recurrent state for each tree node was not read"
         yield Finding(Level.UNKNOWN, "tree-leaks-state", message, facts, "dflash")
+
+
+def _price(case: Case) -> Iterator[Finding]:
+    """What a verification costs on recurrent layers: one state for each position."""
+    exact, width = case.target.exactness, case.speculation.width
+    if exact.kind is not ExactnessClass.STATE_PER_NODE or exact.state_bytes is None:
+        return
+    price = exact.state_bytes * width
+    fact = Fact("state of all nodes of one request", price, f"{width} nodes x {exact.state_bytes} B", Method.COMPUTED)
+    message = f"recurrent state costs {both(exact.state_bytes)} a node: {both(price)} for one request's {width} nodes"
+    yield Finding(Level.NOTE, "state-per-node-price", message, (*exact.finding.evidence, fact))

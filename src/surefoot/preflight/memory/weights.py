@@ -74,7 +74,7 @@ def drafter_parts(drafter: Checkpoint, snapshot: Snapshot, options: Options) -> 
     stored = sum(group.bytes for group in snapshot.tensors)
     unseen = max(0, drafter.weights.file_bytes - stored) if drafter.weights.file_bytes else 0
     if not stored and not unseen:
-        return _from_config(drafter, options, "drafter")
+        return _drafter_from_config(drafter, options)
     size = ceil(known + Fraction(unseen, options.tensor_parallel))
     method = Method.COMPUTED if stored and unseen < stored else Method.ASSUMED
     return (Part("drafter", size, "fc and norms on each rank, the rest split over tensor parallel ranks", method),)
@@ -119,7 +119,7 @@ def _conversion(checkpoint: Checkpoint) -> Fraction:
     return Fraction(1, 2) if checkpoint.model.dtype == "float32" and not checkpoint.quantization.claims else Fraction(1)
 
 
-def _from_config(checkpoint: Checkpoint, options: Options, name: str = "weights") -> tuple[Part, ...]:
+def _from_config(checkpoint: Checkpoint, options: Options) -> tuple[Part, ...]:
     """Without headers: parameters by the config, times the width of the format it claims, split evenly."""
     if checkpoint.promised is None:
         return ()
@@ -133,7 +133,20 @@ def _from_config(checkpoint: Checkpoint, options: Options, name: str = "weights"
     body = min((_WIDTHS[form] for form in formats), default=plain)
     size = ((checkpoint.promised.total - embedded) * body + embedded * plain) / 8
     how = f"parameters by the config x {body:g} bits (embedding and head {plain:g}), split evenly: no header was read"
-    return (Part(name, ceil(size / options.gpus), how, Method.ASSUMED),)
+    return (Part("weights", ceil(size / options.gpus), how, Method.ASSUMED),)
+
+
+def _drafter_from_config(drafter: Checkpoint, options: Options) -> tuple[Part, ...]:
+    """Layers split, `fc` whole; embedding and head are the target's."""
+    model = drafter.model
+    if drafter.promised is None or model.hidden_size is None or model.vocab_size is None:
+        return ()
+    item = min(2, CONFIG_BYTES.get(model.dtype or "bfloat16", 2))
+    layers = drafter.promised.total - model.vocab_size * model.hidden_size * (1 if model.tied_embeddings else 2)
+    fc = len(drafter.drafter.taps) * (drafter.drafter.target_hidden_size or model.hidden_size) * model.hidden_size
+    how = "parameters by the config without embedding and head, fc on each rank: no header was read"
+    size = ceil(Fraction(layers * item, max(1, options.tensor_parallel))) + fc * item
+    return (Part("drafter", size, how, Method.ASSUMED),)
 
 
 def _how(component: Component, options: Options) -> str:
