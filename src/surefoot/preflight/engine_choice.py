@@ -32,7 +32,7 @@ def choose_engine(host: Host, wanted: str | None) -> ChosenEngine:
     Raises `UsageError` for another name or a malformed version.
     """
     kind, _, version = (wanted or "").partition("==")
-    if (kind and kind not in KINDS) or (wanted and "==" in wanted and not version):
+    if wanted and (kind not in KINDS or ("==" in wanted and not version)):
         raise UsageError(f"no engine {wanted!r}", remedy=f"one of {', '.join(KINDS)}, with a version: sglang==0.5.23")
     if kind == "surefoot":
         return ChosenEngine(Engine(kind="surefoot", package="surefoot", version=__version__), "this Surefoot")

@@ -1,28 +1,15 @@
-"""Hold Surefoot's copy of SGLang's memory rules against SGLang's own code, taken out of its published wheel.
-
-    python bench/sglang_fractions.py sglang-0.5.11-….whl sglang-0.5.23-….whl
-
-The functions that compute the static fraction are cut out of the wheel and run on stand-ins for the server
-arguments, over GPUs, parallel sizes, attention kinds, towers and strategies. Nothing of SGLang is imported, no
-GPU is needed. Prints the largest difference; exit code 1 when any fraction differs by more than 0.0005.
-"""
+"""SGLang's own code for the static fraction, cut out of its published wheel and run on stand-ins. Nothing is imported."""
 
 from __future__ import annotations
 
 import ast
 import copy
-import itertools
 import re
-import sys
 import types
-import zipfile
 from typing import Any
 
-from surefoot.checkpoints.architecture import Architecture, Latent, Tower
-from surefoot.preflight.memory.sglang_defaults import default_fraction, rules_for
-from surefoot.preflight.options import Options, Speculation
+from surefoot.checkpoints.architecture import Tower
 
-GPUS = (16_376, 24_564, 32_607, 46_068, 81_559, 97_887, 143_771, 183_359, 275_040)
 VLM = ("KimiK25ForConditionalGeneration", "Qwen3VLForConditionalGeneration")
 
 
@@ -112,38 +99,3 @@ def _capture(largest: int) -> list[int]:
     sizes = [*range(4, 33, 4), *range(48, 257, 16), *range(288, 513, 32), *range(576, 1025, 64)]
     sizes += [*range(1280, 4097, 256), *range(4608, largest + 1, 512)]
     return [size for size in sizes if size <= largest]
-
-
-def model(mla: bool, tower: Tower | None, name: str) -> Architecture:
-    """An architecture with no more than the rule looks at."""
-    latent = Latent(1536, 512, 128, 64, 128) if mla else None
-    return Architecture(
-        classes=(name,), model_types=(), text_path="", family=None, layers=(), hidden_size=None,
-        intermediate_size=None, vocab_size=None, context=None, dtype="bfloat16", tied_embeddings=False, gated_mlp=True,
-        latent=latent, towers=(tower,) if tower else (),
-    )  # fmt: skip
-
-
-def compare(wheel: str) -> float:
-    """The largest difference over all combinations."""
-    version = wheel.rsplit("/", 1)[-1].split("-")[1]
-    old = version == "0.5.11"
-    with zipfile.ZipFile(wheel) as archive:
-        path = "sglang/srt/server_args.py" if old else "sglang/srt/arg_groups/memory_hook.py"
-        source = archive.read(path).decode()
-    rules, worst, count = rules_for(version), 0.0, 0
-    tower = Tower("vision", "vit", 27, 1152)
-    for gpu, tp, mla, seen, drafts in itertools.product(
-        GPUS, (1, 2, 4, 8), (False, True), (None, tower), (False, True)
-    ):
-        name = VLM[0] if mla else VLM[1] if seen else "Qwen3ForCausalLM"
-        oracle = (oracle_11 if old else oracle_23)(source, gpu, tp, mla, seen, drafts, name)
-        speculation = Speculation("dflash" if drafts else "plain")
-        ours = default_fraction(rules, model(mla, seen, name), Options(tensor_parallel=tp), gpu, speculation)
-        worst, count = max(worst, abs(ours - oracle)), count + 1
-    print(f"sglang {version}: {count} combinations, largest difference {worst:.6f}")
-    return worst
-
-
-if __name__ == "__main__":
-    sys.exit(max([compare(wheel) for wheel in sys.argv[1:]], default=0.0) > 0.0005)
