@@ -49,6 +49,10 @@ YARN = {
 CONFIG = {
     "architectures": ["KimiK25ForConditionalGeneration"],
     "model_type": "kimi_k25",
+    "auto_map": {
+        "AutoConfig": "configuration_kimi_k25.KimiK25Config",
+        "AutoModelForCausalLM": "modeling_kimi_k25.KimiK25ForConditionalGeneration",
+    },
     "dtype": "bfloat16",
     "tie_word_embeddings": False,
     "text_config": {

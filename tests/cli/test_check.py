@@ -29,7 +29,7 @@ def test_the_screen_reads_like_a_decision() -> None:
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     assert lines[0].startswith("NO-GO moonshotai/Kimi-K2.6 + z-lab/Kimi-K2.6-DFlash")
-    for part in ("hub cache lacks", "is gated", "the default fraction 0.733", "memory of one GPU", "--tp-size 8"):
+    for part in ("hub cache lacks", "is gated", "the default fraction 0.7", "memory of one GPU", "--tp-size 8"):
         assert part in done.stdout
     assert done.stdout.index("hub cache lacks") < done.stdout.index("default fraction") < done.stdout.index("--tp-size")
 

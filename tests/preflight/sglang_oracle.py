@@ -1,4 +1,4 @@
-"""SGLang's own code for the static fraction, cut out of its published wheel and run on stand-ins. Nothing is imported."""
+"""SGLang's own code for the static fraction, cut out of its published wheel and run on stand-ins."""
 
 from __future__ import annotations
 

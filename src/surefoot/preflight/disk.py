@@ -113,17 +113,20 @@ def _judge(need: DiskNeed, plan: DiskPlan, seen: bool) -> Iterator[Finding]:
         message = f"the {need.role} must take {both(need.peak)}; how much is free there is unknown"
         level = Level.UNKNOWN if seen else Level.WARNING
         yield Finding(level, "disk-unknown", message, tuple(facts), "surefoot probe HOST, or --disk-free 'N GB'")
+    fitting = [free for free in readings if free >= need.peak]
     for free in readings:
-        yield _one(need, free, plan.margin, facts, read_as=len(readings) > 1)
+        other = next((size for size in fitting if size != free), None)
+        yield _one(need, free, plan.margin, facts, read_as=len(readings) > 1, other=other)
 
 
-def _one(need: DiskNeed, free: int, margin: float, facts: list[Fact], *, read_as: bool) -> Finding:
+def _one(need: DiskNeed, free: int, margin: float, facts: list[Fact], *, read_as: bool, other: int | None) -> Finding:
     evidence = (*facts, Fact("free", free, need.path or "--disk-free", Method.MEASURED))
     where = f"{need.role} ({need.path})" if need.path else need.role
     reading = f"read as {both(free)}: " if read_as else ""
     keep = int(need.peak * margin)
     if free < need.peak:
         message = f"{reading}{where} lacks {both(need.peak - free)}: {both(need.peak)} to fetch, {both(free)} free"
+        message += f"; were it {both(other)}, it would fit" if other is not None else ""
         remedy = f"free {both(need.peak - free + keep)}, or set HF_HOME to a larger file system"
         return Finding(Level.BLOCKER, "disk-too-small", message, evidence, remedy)
     if free - need.peak < keep:

@@ -115,20 +115,18 @@ def _default(case: Case, budget: MemoryBudget, source: str) -> Iterator[Finding]
     fact = Fact("default fraction", budget.default_fraction, source, Method.COMPUTED)
     static = int(budget.before * budget.default_fraction)
     remedy = f"{budget.fraction_name} {budget.fraction:.3f}"
+    opening = f"with {case.speculation} the default fraction {budget.default_fraction:.3f}"
     if static < budget.weights:
         message = (
-            f"the default fraction {budget.default_fraction:.3f} gives {static // MIB} MiB, the weights alone take "
+            f"{opening} gives {static // MIB} MiB, the weights alone take "
             f"{budget.weights // MIB} MiB: the server would not start"
         )
         yield Finding(Level.WARNING, "default-fraction-fails", message, (fact,), remedy)
     elif budget.default_tokens < case.workload.tokens:
-        message = (
-            f"the default fraction {budget.default_fraction:.3f} leaves {budget.default_tokens} tokens of cache, "
-            f"the workload needs {case.workload.tokens}"
-        )
+        message = f"{opening} leaves {budget.default_tokens} tokens of cache, the workload needs {case.workload.tokens}"
         yield Finding(Level.WARNING, "default-fraction-small", message, (fact,), remedy)
     elif budget.default_fraction > budget.highest:
-        message = f"the default fraction {budget.default_fraction:.3f} leaves too little beside the cache"
+        message = f"{opening} leaves too little beside the cache"
         yield Finding(Level.WARNING, "default-fraction-large", message, (fact,), remedy)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from surefoot.evidence import Level, Verdict
+from surefoot.evidence import Finding, Level, Verdict
 from surefoot.preflight.answer import Answer, StrategyAnswer
 from surefoot.preflight.memory import MemoryBudget, total
 from surefoot.reports.card import findings_text
@@ -26,7 +28,7 @@ def show_answer(console: Console, answer: Answer, *, explain: bool = False) -> N
     _head(console, answer)
     console.print(_strategies(answer))
     console.print()
-    shown = [finding for finding in answer.deciding if explain or finding.level is not Level.NOTE]
+    shown = list(answer.deciding) if explain else _brief(answer.deciding)
     if explain:
         shown += [finding for finding in answer.findings if finding.level is Level.OK]
         shown += [f for entry in answer.strategies for f in entry.findings if f.level is Level.OK and f not in shown]
@@ -49,6 +51,16 @@ def show_answer(console: Console, answer: Answer, *, explain: bool = False) -> N
         console.print(Text(entry.command), soft_wrap=True)
     if explain:
         _evidence(console, answer, entry)
+
+
+def _brief(findings: Iterable[Finding]) -> list[Finding]:
+    """Without notes, and of findings that repeat for every strategy the first."""
+    first: dict[tuple[str, Level, str | None], Finding] = {}
+    for finding in findings:
+        if finding.level is not Level.NOTE:
+            repeats = finding.code.startswith("default-fraction")
+            first.setdefault((finding.code, finding.level, None if repeats else finding.message), finding)
+    return list(first.values())
 
 
 def _head(console: Console, answer: Answer) -> None:
